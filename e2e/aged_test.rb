@@ -35,8 +35,8 @@ class AgedTest < PowerbandTest
   # The pilot tells how long it would take, and nothing is aged for it.
   def test_a_budget_without_room_for_it_is_refused_with_both_remedies
     ended = aged("compare", PLATEAU, ENDLESS, "--age", "1M", "--budget", "4m", within: 200)
-    assert_refused ended, 2, /--budget = "4m": with --age a trial answers 1000000 requests, which takes \d+ s at the \d+/,
-                   /give --budget \d+s or more, or an --age of at most \d+/
+    assert_refused ended, 2, /--budget = "4m": with --age a trial answers 1,000,000 requests, which takes \d+ s at the \d+/,
+                   /give --budget \w+ or more, or an --age of at most \d+/
     assert_equal [0.0], document.fetch("trials").map { |trial| trial.dig("memory", "aged", "seconds") }
   end
 

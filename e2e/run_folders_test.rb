@@ -14,8 +14,7 @@ class RunFoldersTest < PowerbandTest
     first = powerband(*in_app, env: { "PATH" => @dir })
     assert_match(%r{#{Regexp.escape(app)}/\.dockerignore keeps run folders out of the image; add: /powerband-runs$}, first.err)
     assert_match(/^\*$/, File.read(File.join(app, "powerband-runs/.gitignore")))
-    File.write(File.join(app, ".dockerignore"), "/powerband-runs\n", mode: "a")
-    refute_match(/dockerignore/, powerband(*in_app, env: { "PATH" => @dir }).err)
+    refute_match(/dockerignore/, powerband(*in_app, env: { "PATH" => @dir }).err, "said once")
   end
 
   def test_old_runs_go_once_that_is_said_and_others_stay

@@ -260,7 +260,7 @@ class WrongUsageTest < PowerbandTest
       ended = powerband(*experiment(verb, *arms, "--budget", "20s").drop(1))
       assert_refused ended, 2, /--budget = "20s": too short for six blocks/
       assert_one_message ended
-      least = ended.err[/give --budget (\d+s) or more/, 1]
+      least = ended.err[/give --budget (\w+) or more/, 1]
       accepted = powerband(*experiment(verb, *arms, "--budget", least).drop(1), env: { "PATH" => @dir })
       assert_match(/no Ruby/, accepted.err)
     end

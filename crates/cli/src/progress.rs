@@ -8,7 +8,7 @@ use crate::signals::Signals;
 use ahead::Ahead;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
-use run::{CommandRun, RateTrial, Trial, TrialStatus, validation};
+use run::{CommandRun, RateTrial, Stage, Trial, TrialStatus, validation};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ impl Watcher for Terminal {
                 let can_miss = can_miss.filter(|_| document.compares_throughput());
                 let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
                 let within = plan.budget_s.map_or_else(String::new, |budget_s| {
-                    format!("; at most {}", report::duration(budget_s))
+                    format!("; budget {}", report::duration(budget_s))
                 });
                 self.line(&format!(
                     "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{within}{found}",
@@ -338,10 +338,15 @@ fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> St
     let note = match trial.status {
         TrialStatus::Ok => String::new(),
         TrialStatus::NotSteady => "  (not steady)".to_owned(),
-        TrialStatus::Failed | TrialStatus::Abandoned => format!(
-            "  failed: {}",
-            in_short(trial.reason.as_deref().unwrap_or("no reason was recorded"))
-        ),
+        TrialStatus::Failed | TrialStatus::Abandoned => {
+            let reason = in_short(trial.reason.as_deref().unwrap_or("no reason was recorded"));
+            // It ends the run, and the message at the end has the whole reason.
+            let reason = match trial.stage {
+                Stage::Pilot => reason.split_once(": ").map_or(reason, |(what, _)| what),
+                _ => reason,
+            };
+            format!("  failed: {reason}")
+        }
     };
     let again = if reused { "  (from before)" } else { "" };
     format!(
@@ -369,8 +374,7 @@ mod tests {
         assert_eq!(p99(100, None), "  p99 ∞");
     }
 
-    #[test]
-    fn a_trial_without_a_latency_says_why() {
+    fn some_trial() -> Trial {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/run");
         let samples = std::fs::read_dir(path).unwrap().filter_map(|entry| {
             let path = entry.unwrap().path();
@@ -379,9 +383,35 @@ mod tests {
         });
         let mut documents =
             samples.filter_map(|text| serde_json::from_str::<run::Document>(&text).ok());
-        let mut trial = documents
+        documents
             .find_map(|document| document.trials.into_iter().next())
-            .unwrap();
+            .unwrap()
+    }
+
+    #[test]
+    fn a_pilot_that_fails_leaves_the_reason_to_the_last_message() {
+        let mut trial = some_trial();
+        trial.status = TrialStatus::Failed;
+        trial.reason = Some("broken while warming up: GET /: 6 of 6 requests failed".to_owned());
+        let said = |stage| {
+            let trial = Trial {
+                stage,
+                ..trial.clone()
+            };
+            described(&trial, "today", false, Duration::ZERO)
+        };
+        let pilot = said(Stage::Pilot);
+        assert!(
+            pilot.ends_with("failed: broken while warming up"),
+            "{pilot}"
+        );
+        let other = said(Stage::Confirm);
+        assert!(other.ends_with("6 of 6 requests failed"), "{other}");
+    }
+
+    #[test]
+    fn a_trial_without_a_latency_says_why() {
+        let mut trial = some_trial();
         trial.objective = None;
         trial.reason = Some(format!(
             "{}the generator started requests late: p99 is 9 ms",

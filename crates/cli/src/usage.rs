@@ -4,7 +4,7 @@ use crate::args::Cli;
 use crate::{examples, verbs};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, Error, FromArgMatches};
 
 /// Verbs that take no URL, because they start the server with other settings.
 const STARTS_THE_APPLICATION: [&str; 4] = ["tune", "compare", "sweep", "check"];
@@ -14,12 +14,23 @@ pub fn parsed() -> Cli {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let mut command = verbs::grouped(examples::added(Cli::command()));
+    let mut command = with_negative_numbers(verbs::grouped(examples::added(Cli::command())));
     let cli = command.try_get_matches_from_mut(std::env::args_os());
     let cli = cli.and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     });
     cli.unwrap_or_else(|error| with_tip(error, &words).exit())
+}
+
+/// Flags take negative numbers as values, so that our own message names the range.
+fn with_negative_numbers(command: Command) -> Command {
+    let takes_value = |arg: &Arg| !arg.is_positional() && arg.get_action().takes_values();
+    command
+        .mut_args(|arg| match takes_value(&arg) {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(with_negative_numbers)
 }
 
 fn with_tip(mut error: Error, words: &[String]) -> Error {
@@ -162,6 +173,22 @@ mod tests {
         assert!(bare.contains(tip), "{bare}");
         let flag = said("powerband run -t 3 -- puma");
         assert!(!flag.contains("behind '--'"), "{flag}");
+    }
+
+    #[test]
+    fn a_negative_number_is_a_value() {
+        let matches = |words: &str| {
+            with_negative_numbers(Cli::command()).try_get_matches_from(words.split(' '))
+        };
+        for words in [
+            "powerband tune --rate -4 --blocks -3 --margin -0.5",
+            "powerband load http://127.0.0.1:1 -n -4 --rate -1",
+            "powerband capacity --at-least -90",
+        ] {
+            assert!(matches(words).is_ok(), "{words}: {:?}", matches(words));
+        }
+        assert!(matches("powerband tune --rate --blocks 3").is_err());
+        assert!(matches("powerband tune -4").is_err());
     }
 
     #[test]

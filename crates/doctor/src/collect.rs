@@ -11,7 +11,8 @@ use host::facts::{self, Activity};
 use host::process::interpreter_of;
 use host::serving::{parse_takes_huge_pages, unreadable};
 use host::{
-    Checked, HostError, HostFacts, Known, Outcome, ProcessFacts, Roots, ServingFacts, checks,
+    Checked, HostError, HostFacts, Known, OtherWork, Outcome, ProcessFacts, Roots, ServingFacts,
+    Tree, checks,
 };
 use run::Settings;
 use servers::ServerCommand;
@@ -59,6 +60,7 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
     // Before anything is started here: pressure and load are those of before.
     let host = facts::collect_of(roots, asked.pid)?;
     let (before, since) = (Activity::read(roots)?, Instant::now());
+    let others = other_work(asked.pid, roots);
     let mut serving = ServingFacts::collect(roots, asked.pid);
     let (application, folder) = match (&process, &asked.configured) {
         (Some(process), configured) => {
@@ -82,7 +84,10 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
     }
     thread::sleep(asked.span.saturating_sub(since.elapsed()));
     let span = since.elapsed();
-    let host = host.observe(&before, &Activity::read(roots)?, span);
+    let host = HostFacts {
+        busiest_programs: other_work(asked.pid, roots).since(&others, span, &[]),
+        ..host.observe(&before, &Activity::read(roots)?, span)
+    };
 
     let mut checked = checks::of_host(&host);
     // A run's own server is what that run measures.
@@ -105,6 +110,16 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
         observed_s: span.as_secs_f64(),
     };
     Ok(document::document(asked, looked_at, &checked))
+}
+
+/// What a server that is looked at does is its own work.
+fn other_work(pid: Option<u32>, roots: &Roots) -> OtherWork {
+    let tree = |pid| Tree::from(pid).at(&roots.proc);
+    let others = OtherWork::read(roots, &tree(std::process::id()));
+    match pid {
+        Some(pid) => others.without(&tree(pid)),
+        None => others,
+    }
 }
 
 const NO_APPLICATION: &str = "there is neither a powerband.toml nor an application in this folder, and no server was named with --pid";

@@ -3,13 +3,50 @@
 use crate::error::Stopped;
 use crate::request::{Experiment, ServerKind};
 use servers::ServerCommand;
+use std::path::Path;
 
 /// What Rack servers start.
 const RACKUP: &str = "config.ru";
 
-/// Refuses a folder without an application. It is not known what a command of the user's own starts, nor what `app.prepare`
-/// or a hook writes first.
+/// Where Rails has a file for each environment.
+const ENVIRONMENTS: &str = "config/environments";
+
+/// Refuses a folder without an application, and an environment that a Rails application does not have: Rails would start
+/// with its defaults, and another application would be measured.
 pub fn check(experiment: &Experiment) -> Result<(), Stopped> {
+    has_an_application(experiment)?;
+    let (folder, environment) = (&experiment.app_dir, &experiment.environment);
+    match unknown_environment(folder, environment) {
+        Some(why) if experiment.workload_command.is_none() => Err(Stopped::Configuration(why)),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_environment(folder: &Path, environment: &str) -> Option<String> {
+    let there = std::fs::read_dir(folder.join(ENVIRONMENTS)).ok()?;
+    let mut names: Vec<String> = there
+        .flatten()
+        .filter_map(|entry| {
+            entry
+                .file_name()
+                .to_str()?
+                .strip_suffix(".rb")
+                .map(str::to_owned)
+        })
+        .collect();
+    names.sort();
+    (!names.is_empty() && !names.iter().any(|name| name == environment)).then(|| {
+        format!(
+            "the environment {environment:?} has no {ENVIRONMENTS}/{environment}.rb in {}; give --environment {}, or write the file",
+            folder.display(),
+            names.join(" or ")
+        )
+    })
+}
+
+/// It is not known what a command of the user's own starts, nor what `app.prepare`
+/// or a hook writes first.
+fn has_an_application(experiment: &Experiment) -> Result<(), Stopped> {
     let its_own = [
         &experiment.command,
         &experiment.prepare,
@@ -38,4 +75,31 @@ fn is_there(experiment: &Experiment) -> bool {
     };
     experiment.kind == ServerKind::Puma
         && servers::configuration(&puma, folder, &experiment.environment).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_that_rails_does_not_have_is_refused_with_those_that_it_has() {
+        let app = tempfile::tempdir().unwrap();
+        assert_eq!(unknown_environment(app.path(), "staging"), None);
+        let folder = app.path().join(ENVIRONMENTS);
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(unknown_environment(app.path(), "staging"), None);
+        for name in ["test.rb", "production.rb", "README.md"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        assert_eq!(unknown_environment(app.path(), "production"), None);
+        let why = unknown_environment(app.path(), "prodution").unwrap();
+        assert!(
+            why.contains("\"prodution\" has no config/environments/prodution.rb"),
+            "{why}"
+        );
+        assert!(
+            why.ends_with("give --environment production or test, or write the file"),
+            "{why}"
+        );
+    }
 }

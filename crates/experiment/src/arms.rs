@@ -89,8 +89,9 @@ fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
     let resumed = procedure.store.resuming();
     if let (Some(budget_s), Some(overhead), false) = (budget_s, procedure.overhead(), resumed) {
         let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
+        let longest_s = procedure.experiment.longest_window_s();
         let left_s = budget_s - procedure.elapsed_s();
-        let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
+        let fitted = budget::fit_trials(left_s, overhead, trials, window_s, longest_s);
         let timing =
             fitted.map_err(|short| tune::too_short_after_pilot(procedure, overhead, short))?;
         procedure.store.document.plan.timing = timing;

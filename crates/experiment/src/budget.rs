@@ -96,7 +96,9 @@ pub const PILOT_TRIALS: u32 = 2;
 /// Shortest window that still holds enough requests of an ordinary application, seconds.
 const LEAST_WINDOW_S: f64 = 2.0;
 /// Longest window; beyond it, more blocks say more.
-const MOST_WINDOW_S: f64 = 30.0;
+pub const MOST_WINDOW_S: f64 = 30.0;
+/// Window of `compare`, `sweep` and `check` where neither `--budget` nor a length is given, seconds.
+pub const COMPARE_WINDOW_S: f64 = 5.0;
 
 /// Budgets that are advised are whole minutes.
 const MINUTE_S: f64 = 60.0;
@@ -301,12 +303,14 @@ pub fn holding(work_s: f64, with_search: bool) -> f64 {
     budget_s
 }
 
-/// Fits so many trials into `budget_s`: the window, or the least budget that would do.
+/// Fits so many trials into `budget_s`: the window, at most `longest_s` where its length is not given, or the least budget that
+/// would do.
 pub fn fit_trials(
     budget_s: f64,
     overhead: Overhead,
     trials: u32,
     window_s: Option<f64>,
+    longest_s: f64,
 ) -> Result<Timing, TooShort> {
     let trials = f64::from(trials.max(1));
     let least = window_s.unwrap_or(LEAST_WINDOW_S);
@@ -314,7 +318,7 @@ pub fn fit_trials(
     if window < least {
         return Err(overhead.too_short(trials, least, budget_s));
     }
-    Ok(timing(window_s.unwrap_or(window.min(MOST_WINDOW_S))))
+    Ok(timing(window_s.unwrap_or(window.min(longest_s))))
 }
 
 /// Seconds that the ageing of one trial can have at most: with more, the fewest trials that decide would not fit into the budget.
@@ -353,9 +357,10 @@ pub fn named(asked: Option<&str>) -> String {
     )
 }
 
-/// `20m`.
+/// As the value of a flag, without spaces: `2m57s`.
 pub fn written(budget_s: f64) -> String {
-    humantime::format_duration(Duration::from_secs_f64(budget_s.round())).to_string()
+    let spaced = humantime::format_duration(Duration::from_secs_f64(budget_s.round())).to_string();
+    spaced.replace(' ', "")
 }
 
 #[cfg(test)]

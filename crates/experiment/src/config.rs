@@ -24,7 +24,7 @@ pub use file::{read_all, read_file, short_name, tables};
 pub use headers::parse_headers;
 pub use placeholders::filled;
 pub use recording::{Hosts, Recording, read_recording};
-pub use resolve::resolve;
+pub use resolve::collected;
 pub use sections::scalar;
 pub use server::named as server_kind;
 pub(crate) use values::LEAST_AGE;
@@ -33,6 +33,7 @@ pub use values::{
     whole_u64 as parse_whole,
 };
 
+use crate::request::{Experiment, Goal};
 use ratio_limit::parse_ratio_limit;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,6 +87,18 @@ impl Problem {
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+/// Turns a merged request into an experiment, or names all that is wrong.
+pub fn resolve(
+    request: Request,
+    goal: Goal,
+    fallback_seed: u64,
+) -> Result<Experiment, Vec<Problem>> {
+    match collected(request, goal, fallback_seed) {
+        (experiment, problems) if problems.is_empty() => Ok(experiment),
+        (_, problems) => Err(problems),
     }
 }
 

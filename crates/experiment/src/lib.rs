@@ -65,5 +65,5 @@ pub use error::Stopped;
 pub use progress::{Event, Watcher};
 pub use request::{Arm, Experiment, Goal, RatioLimit, ServerKind, Service, WorkloadCommand};
 pub use revisions::HEAD;
-pub use session::{begin, conduct, resume};
+pub use session::{begin, conduct, resolve_new, resume};
 pub use store::Store;

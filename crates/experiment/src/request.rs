@@ -1,5 +1,6 @@
 //! What will be done: the experiment after every value was checked.
 
+use crate::budget;
 use crate::revisions::Revisions;
 use knobs::Overlay;
 use load::Workload;
@@ -51,6 +52,8 @@ pub struct Experiment {
     pub cgroup_memory_bytes: Option<u64>,
     /// Time for the whole run.
     pub budget: Option<Duration>,
+    /// Whether the budget may only shorten the windows of a comparison: a file gives it, and there it is meant for `tune`.
+    pub budget_is_of_file: bool,
     /// Whether the run may take longer than its budget rather than be refused, but no longer than a verdict needs.
     pub quick: bool,
     /// The budget as it was written, behind the place that it came from.
@@ -119,6 +122,14 @@ impl Experiment {
     /// Trials of the calibration: two in each of its blocks.
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
+    }
+
+    /// The longest windows that a budget gives `compare`, `sweep` and `check`, seconds.
+    pub fn longest_window_s(&self) -> f64 {
+        match self.budget_is_of_file {
+            true => budget::COMPARE_WINDOW_S,
+            false => budget::MOST_WINDOW_S,
+        }
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod asked;
 mod configured;
+mod fitted;
 
 use crate::bench::{Bench, Installation};
-use crate::budget::{self, Overhead, Windows, Wishes};
+use crate::budget;
+use crate::config::{self, Problem, Request};
 use crate::described::{host_of_run, workload};
 use crate::error::Stopped;
 use crate::judge;
@@ -19,24 +21,28 @@ use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
 use asked::{asked, changed};
 use configured::{as_configured, configured, without_preload, without_workers};
-use run::{Age, Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
+use fitted::{Fitted, before_pilot, fitted};
+use run::{Age, Document, Folder, Plan, SCHEMA, SdSource, State};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Blocks of `compare`, `sweep` and `check` by default: the fewest that can decide.
-const COMPARE_BLOCKS: u32 = 6;
-/// Seconds of a window of `compare`, `sweep` and `check`, where neither a budget nor a length is given.
-const COMPARE_WINDOW_S: f64 = 5.0;
-/// Window of a rehearsal, seconds.
-const REHEARSAL_WINDOW_S: f64 = 0.5;
-/// Of a run that measures a command.
-const NO_WINDOWS: Timing = Timing {
-    warmup_max_s: 0.0,
-    saturation_s: 0.0,
-    objective_s: 0.0,
-};
 /// Two-sided error rate of the deciding comparison.
 const ALPHA: f64 = 0.05;
+
+/// Turns a merged request into the experiment of a new run, or names all that is wrong, a budget in which nothing can be decided
+/// included. A run that goes on keeps its own budget.
+pub fn resolve_new(
+    request: Request,
+    goal: Goal,
+    fallback_seed: u64,
+) -> Result<Experiment, Vec<Problem>> {
+    let (experiment, mut problems) = config::collected(request, goal, fallback_seed);
+    problems.extend(fitted(&experiment).err());
+    match problems.is_empty() {
+        true => Ok(experiment),
+        false => Err(problems),
+    }
+}
 
 /// Makes the run folder of a new run; refuses a budget in which nothing can be decided.
 pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Store, Stopped> {
@@ -260,60 +266,8 @@ pub(crate) fn fail(
 }
 
 fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
-    let window_s = experiment.window.map(|w| w.as_secs_f64());
-    let budget_s = experiment.budget.map(|b| b.as_secs_f64());
-    let (timing, arms, race_blocks, blocks, finalists, budget_s) = match &experiment.goal {
-        Goal::Tune => {
-            let budget_s = budget_s.unwrap_or(budget::DEFAULT_S);
-            let wishes = before_pilot(experiment);
-            let with_search = experiment.objective.latency.is_some();
-            let overhead = Overhead::ASSUMED;
-            let windows = Windows::ASSUMED;
-            let fit = |budget_s| {
-                budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes)
-            };
-            let (shape, budget_s) = match fit(budget_s) {
-                Err(short) if experiment.quick => (fit(short.least_s), short.least_s),
-                fitted => (fitted, budget_s),
-            };
-            let shape = shape.map_err(|short| too_short(experiment, short))?;
-            (
-                shape.timing,
-                shape.arms,
-                shape.race_blocks,
-                shape.blocks,
-                shape.finalists,
-                Some(budget_s),
-            )
-        }
-        Goal::Arms { arms, .. } => {
-            let is_command = experiment.workload_command.is_some();
-            let usual = match is_command {
-                true => command_runs::BLOCKS,
-                false => COMPARE_BLOCKS,
-            };
-            let blocks = match experiment.rehearse {
-                true => 1,
-                false => experiment.blocks.unwrap_or(usual),
-            };
-            // A command takes as long as it takes, a rehearsal as little as it can.
-            let budget_s = budget_s.filter(|_| !is_command && !experiment.rehearse);
-            let timing = match budget_s {
-                _ if is_command => NO_WINDOWS,
-                Some(budget_s) => {
-                    // One pilot trial settles the common rate.
-                    let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
-                    budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
-                        .map_err(|short| too_short(experiment, short))?
-                }
-                None if experiment.rehearse => {
-                    budget::timing(window_s.unwrap_or(REHEARSAL_WINDOW_S))
-                }
-                None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
-            };
-            (timing, arms.len(), 0, blocks, 0, budget_s)
-        }
-    };
+    let Fitted { shape, budget_s } =
+        fitted(experiment).map_err(|problem| Stopped::Configuration(problem.to_string()))?;
     let age = experiment.age.filter(|_| !experiment.rehearse);
     let age = age.map(|requests| Age {
         requests,
@@ -342,16 +296,16 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         margin: experiment.margin,
         alpha: ALPHA,
         budget_s,
-        blocks,
-        arms: arms as u32,
-        race_blocks,
-        finalists: Some(finalists),
+        blocks: shape.blocks,
+        arms: shape.arms as u32,
+        race_blocks: shape.race_blocks,
+        finalists: Some(shape.finalists),
         connections: experiment.connections.unwrap_or(2 * baseline.concurrency()),
         rate_per_s: experiment.rate,
         rate_from_per_s: None,
-        timing,
+        timing: shape.timing,
         detectable: judge::foreseen(
-            blocks,
+            shape.blocks,
             ALPHA,
             stats::EqualArms::default(),
             0.0,
@@ -366,25 +320,6 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             .is_none()
             .then(|| Sender::new(experiment).sending()),
     })
-}
-
-/// What the user fixed of the trials of `tune`, with the pilot still to come.
-fn before_pilot(experiment: &Experiment) -> Wishes {
-    let wishes = tune::wishes(experiment);
-    Wishes {
-        pilot_trials: budget::PILOT_TRIALS + wishes.pilot_trials,
-        ..wishes
-    }
-}
-
-fn too_short(experiment: &Experiment, short: budget::TooShort) -> Stopped {
-    let (blocks, fewer) = budget::blocks_asked(experiment.calibrate);
-    Stopped::Configuration(format!(
-        "{}: too short for {blocks}, and fewer can never show a difference at the 5 % level; give --budget {:.0}s or \
-         more, fewer configurations{fewer}, or a shorter --window",
-        budget::named(experiment.budget_asked.as_deref()),
-        short.least_s
-    ))
 }
 
 /// Why the budget that a resumed run is asked is not the one that counts; `None` where it is, or none is asked.
@@ -413,56 +348,16 @@ mod tests {
     use crate::config::Asked;
     use crate::scripted::{tuned, typed};
 
-    fn asked(budget: Option<Asked>, calibrate: Option<u32>) -> Experiment {
-        let experiment = tuned(5, |request| request.budget = budget);
-        Experiment {
-            calibrate,
-            ..experiment
-        }
-    }
-
-    #[test]
-    fn a_budget_that_a_calibration_makes_too_short_names_it() {
-        let said = |calibrate| {
-            let short = budget::TooShort {
-                least_s: 300.0,
-                trials: 12.0,
-                ageing_room_s: 0.0,
-            };
-            too_short(&asked(typed("1m"), calibrate), short).to_string()
-        };
-        assert!(said(Some(10)).contains("--calibrate=10") && said(Some(10)).contains("300s"));
-        assert!(!said(None).contains("--calibrate"));
-    }
-
-    #[test]
-    fn a_budget_that_is_too_short_names_the_place_that_it_came_from() {
-        let said = |budget| {
-            let short = budget::TooShort {
-                least_s: 300.0,
-                trials: 12.0,
-                ageing_room_s: 0.0,
-            };
-            too_short(&asked(budget, None), short).to_string()
-        };
-        let of_file = said(Some(Asked::new("3m", "tune.budget in powerband.toml")));
-        assert!(
-            of_file.starts_with("tune.budget in powerband.toml = \"3m\": too short"),
-            "{of_file}"
-        );
-        let of_none = said(None);
-        assert!(
-            of_none.starts_with("--budget = \"20m\" (the default): too short"),
-            "{of_none}"
-        );
+    fn asked(budget: Option<Asked>) -> Experiment {
+        tuned(5, |request| request.budget = budget)
     }
 
     #[test]
     fn a_resumed_run_says_that_a_shorter_budget_is_not_used() {
-        let begun = |budget: &str| asked(typed(budget), None);
+        let begun = |budget: &str| asked(typed(budget));
         let plan = plan(&begun("20m")).unwrap();
         assert_eq!(other_budget(&begun("20m"), &plan), None);
-        assert_eq!(other_budget(&asked(None, None), &plan), None);
+        assert_eq!(other_budget(&asked(None), &plan), None);
         assert_eq!(
             other_budget(&begun("5m"), &plan).unwrap(),
             "a test = \"5m\" is not used: the run's own budget of 20m counts"

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Long enough to see whether the load average is of work that has ended.
+/// Long enough to see whether the load average is of work that has ended, and which programs use the cores.
 const MOMENT: Duration = Duration::from_millis(300);
 /// From this part of a core on, used by other programs, a page names them.
 const MUCH_OTHERS: f64 = 0.25;
@@ -77,17 +77,19 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
     ))
 }
 
-/// With how busy the cores are now: the load average is of the last minute.
+/// With how busy the cores are now, and by which programs: the load average is of the last minute.
 fn a_moment_later(facts: HostFacts) -> HostFacts {
     let read = || Activity::read(&Roots::default());
-    let (began, before) = (Instant::now(), read());
+    let (began, before, others) = (Instant::now(), read(), other_work());
     std::thread::sleep(MOMENT);
+    let busiest_programs = other_work().since(&others, began.elapsed(), &[]);
     let busy_cores = match (before, read()) {
         (Ok(before), Ok(after)) => host::facts::busy_cores(&before, &after, began.elapsed()),
         _ => None,
     };
     HostFacts {
         busy_cores,
+        busiest_programs,
         ..facts
     }
 }

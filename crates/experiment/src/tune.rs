@@ -138,8 +138,11 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     };
     let winner = verdict::confirmed(procedure, &baseline, raced, confirmed);
     left_out::warn_of_unconfirmed(procedure, &baseline, &finalists);
-    if !races {
-        left_out::warn_of_one_candidate(procedure, &finalists);
+    let only = candidates
+        .iter()
+        .find(|candidate| !races && candidate.arm == finalists.challenger);
+    if let Some(only) = only {
+        left_out::warn_of_one_candidate(procedure, only);
     }
     concluded(procedure, &baseline, Some(&winner))
 }

@@ -45,6 +45,8 @@ pub struct HostFacts {
     pub steal_share: Option<f64>,
     /// Cores on which some process of this machine computed, on average over the observed span.
     pub busy_cores: Option<f64>,
+    /// Programs that used most CPU time for a moment, as [`OtherWork::since`](crate::OtherWork::since) names them; empty without one.
+    pub busiest_programs: Vec<String>,
     /// Pages swapped in or out in the observed span.
     pub swapped_pages: Option<u64>,
     /// Length of that span.
@@ -138,6 +140,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         governor: word("devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         steal_share: None,
         busy_cores: None,
+        busiest_programs: Vec::new(),
         swapped_pages: None,
         observed: None,
         cpu_pressure: pressure("cpu"),

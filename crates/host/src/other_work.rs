@@ -49,6 +49,14 @@ impl OtherWork {
         }
     }
 
+    /// Less another tree, such as that of a server whose own work is no other work.
+    #[must_use]
+    pub fn without(mut self, tree: &Tree) -> Self {
+        let pids: BTreeSet<u32> = tree.pids().unwrap_or_default().into_iter().collect();
+        self.processes.retain(|(pid, _), _| !pids.contains(pid));
+        self
+    }
+
     /// The programs that used most CPU time since `before`, each with its share of a core over `span`, such as
     /// `postgres (2 processes) 43 % of a core`. Only processes that may run on one of these cores; none given: on any.
     #[must_use]
@@ -201,6 +209,12 @@ mod tests {
             ]
         );
         assert_eq!(after.since(&after, span, &[0]), [""; 0]);
+        let (_dir, roots) = proc(&[(1_900_000_006, "cc1", 100)]);
+        let cc1 = Tree::from(1_900_000_006).at(&roots.proc);
+        assert_eq!(
+            after.clone().without(&cc1).since(&before, span, &[0]),
+            ["postgres (2 processes) 15 % of a core"]
+        );
 
         let mut so_far = OtherWorkSoFar::from(before);
         so_far.add(after);

@@ -129,22 +129,22 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<St
         return Vec::new();
     };
     let mut said: Vec<String> = few(traffic, one).into_iter().collect();
-    let Some(useful) = advice.useful_threads.map(run::whole_threads) else {
+    let Some(computed) = advice.useful_threads else {
         said.push(format!(
             "A {one} hardly runs Ruby, so that threads of a process do not wait for one another: memory and the database limit \
              their number."
         ));
         return said;
     };
+    let useful = run::whole_threads(computed);
     let overloaded = much_starved(&split);
     said.push(format!(
         "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
-         at a time, so that about {} {} it busy if no {one} waits for another (powerband calc threads counts these waits, too); more \
+         at a time, so that {} if no {one} waits for another (powerband calc threads counts these waits, too); more \
          threads wait for one another{}.",
         split.held_ms,
         split.io_ms,
-        threads_of(useful),
-        if useful > 1.0 { "keep" } else { "keeps" },
+        run::keep_busy(computed, "thread", "it"),
         match overloaded {
             Some(_) => "",
             None => ", and more processes serve more",

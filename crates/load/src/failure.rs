@@ -65,4 +65,6 @@ pub(crate) struct Judgement<'a> {
     pub(crate) location: Option<&'a str>,
     /// Why it is rejected counts below 400 only.
     pub(crate) rejected: Option<&'a Rejected>,
+    /// Of a failure that messages show: the row and what may be the cause.
+    pub(crate) detail: &'a str,
 }

@@ -57,6 +57,12 @@ pub(crate) enum Body {
     Form(Vec<(String, Pattern)>),
 }
 
+impl Body {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Body::Fixed(bytes) if bytes.is_empty())
+    }
+}
+
 impl Recipe {
     /// Do its bytes differ from one sending to the next?
     pub(crate) fn varies(&self) -> bool {

@@ -182,6 +182,7 @@ impl Tally {
             expected: self.recorded[request].is_some_and(|recorded| recorded.is(status)),
             location,
             rejected: None,
+            detail: "",
         };
         self.judged(request, timing, judgement);
     }
@@ -189,7 +190,10 @@ impl Tally {
     /// A whole answer that was looked at.
     pub(crate) fn judged(&mut self, request: usize, timing: Timing, judgement: Judgement<'_>) {
         let Judgement {
-            status, rejected, ..
+            status,
+            rejected,
+            detail,
+            ..
         } = judgement;
         self.counts.completed += 1;
         self.unanswered.answered(timing.sent_ns, timing.done_ns);
@@ -220,7 +224,7 @@ impl Tally {
                 request,
                 class,
                 response_ns,
-                &format_args!("answered {status}"),
+                &format_args!("answered {status}{detail}"),
                 |errors| {
                     if status < 500 {
                         &mut errors.status_4xx
@@ -246,7 +250,7 @@ impl Tally {
                 request,
                 StatusClass::Rejected,
                 response_ns,
-                rejected,
+                &format_args!("{rejected}{detail}"),
                 |errors| match rejected {
                     Rejected::Status { .. } => &mut errors.unexpected_status,
                     Rejected::Capture(_) => &mut errors.capture_failed,

@@ -116,6 +116,11 @@ impl<'a> Template<'a> {
         &self.bytes
     }
 
+    /// Whether it sends a form or another body, as a login does.
+    pub(crate) fn sends_values(&self) -> bool {
+        !self.recipe.is_none_or(|recipe| recipe.body.is_empty())
+    }
+
     /// Path and query as the workload has them.
     pub(crate) fn written_path(&self) -> &'a str {
         &self.request.path

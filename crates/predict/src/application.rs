@@ -73,6 +73,7 @@ impl Application {
     /// # Errors
     /// No or too few requests, fibers, servers of different kinds or settings, a trace without an end to its queue.
     pub fn of(processes: Vec<ProcessTrace>, selection: &Selection) -> Result<Self, PredictError> {
+        let processes = selection.of_application(processes)?;
         let jobs = count(&processes, |record| record.job);
         let wanted = |record: &Record| !record.job && selection.takes(record.arrival_wall_ns);
         let unused = processes
@@ -275,11 +276,16 @@ fn usable(process: &ProcessTrace) -> Result<(), PredictError> {
 }
 
 fn same(processes: &[ProcessTrace]) -> Result<(), PredictError> {
+    let several = reading::applications(processes).len() > 1;
     let named = |process: &ProcessTrace| {
         let (header, server) = (&process.flight.header, &process.flight.header.server);
         let of = |what: Option<u32>| what.map_or("?".to_owned(), |n| n.to_string());
+        let application = match several {
+            true => format!("{}: ", process.application()),
+            false => String::new(),
+        };
         format!(
-            "{} on Ruby {} with {} workers of {} threads",
+            "{application}{} on Ruby {} with {} workers of {} threads",
             server.name,
             header.ruby_version,
             of(server.workers),

@@ -191,8 +191,7 @@ impl fmt::Display for Assumption {
 fn requests(count: usize) -> String {
     match count {
         0 => "no request".to_owned(),
-        1 => "1 request".to_owned(),
-        count => format!("{count} requests"),
+        count => run::counted(count, "request"),
     }
 }
 

@@ -201,7 +201,9 @@ impl fmt::Display for Cause {
             ),
             Self::Overwritten { records, kept } => write!(
                 to,
-                "The rings no longer hold the first {records} requests, and {kept} are left: what the server still had to do when these began is not known. Remedy: trace for a shorter time, or with a larger POWERBAND_RING."
+                "The rings no longer hold the first {} requests, and {} are left: what the server still had to do when these began is not known. Remedy: trace for a shorter time, or with a larger POWERBAND_RING.",
+                run::grouped(records),
+                run::grouped(kept as u64)
             ),
             Self::TooSlow { parts, cores } => write!(
                 to,

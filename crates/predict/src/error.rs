@@ -36,10 +36,12 @@ pub enum PredictError {
     )]
     NotSplit { pid: u32 },
     #[error(
-        "the files are of different servers or configurations: {}; give those of one, by their names or by --since",
+        "the files are of different servers or configurations: {}; give those of one, by their names, by --application or by --since",
         .found.join("; ")
     )]
     Mixed { found: Vec<String> },
+    #[error("{asked:?}: no process of it recorded into these files; they are of {}", .found.join(", "))]
+    OtherApplications { asked: String, found: Vec<String> },
     #[error(
         "{name} is a server that is not simulated: Puma 5 to 8, Unicorn and Passenger are; for another, try configurations with powerband compare"
     )]
@@ -95,6 +97,9 @@ fn saturated(what: &str, utilisation: f64) -> String {
 fn but_jobs(jobs: usize) -> String {
     match jobs {
         0 => String::new(),
-        jobs => format!(", only {jobs} jobs, and predict is about requests"),
+        jobs => format!(
+            ", only {}, and predict is about requests",
+            run::counted(jobs, "job")
+        ),
     }
 }

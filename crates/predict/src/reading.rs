@@ -1,5 +1,6 @@
 //! Reads what processes left: flight files, and the events kept next to each.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use flight::events::{Events, bursts_path, events_path, read_events};
@@ -18,15 +19,30 @@ pub struct ProcessTrace {
     pub trace: Option<Events>,
 }
 
+impl ProcessTrace {
+    /// Its application's root folder, whichever the release.
+    pub(crate) fn application(&self) -> &str {
+        flight::application_of(&self.flight.header.app_root)
+    }
+}
+
+/// The root folders of their applications, each once.
+pub(crate) fn applications(processes: &[ProcessTrace]) -> Vec<String> {
+    let roots: BTreeSet<&str> = processes.iter().map(ProcessTrace::application).collect();
+    roots.into_iter().map(str::to_owned).collect()
+}
+
 /// A p99 of fewer has less than 5 slower than it.
 pub const LEAST_REQUESTS: usize = 500;
 
 /// Which requests count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Those that arrived at the application since, and before (nanoseconds since 1970).
     pub since_ns: Option<u64>,
     pub until_ns: Option<u64>,
+    /// Of processes of the application with this root folder.
+    pub application: Option<String>,
     /// Fewer are refused. Below the usual number there is a throughput, and no p99.
     pub least: usize,
 }
@@ -36,6 +52,7 @@ impl Default for Selection {
         Self {
             since_ns: None,
             until_ns: None,
+            application: None,
             least: LEAST_REQUESTS,
         }
     }
@@ -44,6 +61,25 @@ impl Default for Selection {
 impl Selection {
     pub(crate) fn takes(&self, wall_ns: u64) -> bool {
         (self.since_ns.unwrap_or(0)..self.until_ns.unwrap_or(u64::MAX)).contains(&wall_ns)
+    }
+
+    /// The processes of the application that is asked for.
+    pub(crate) fn of_application(
+        &self,
+        mut processes: Vec<ProcessTrace>,
+    ) -> Result<Vec<ProcessTrace>, PredictError> {
+        let Some(asked) = &self.application else {
+            return Ok(processes);
+        };
+        let found = applications(&processes);
+        processes.retain(|process| process.application() == flight::application_of(asked));
+        match processes.is_empty() && !found.is_empty() {
+            true => Err(PredictError::OtherApplications {
+                asked: asked.clone(),
+                found,
+            }),
+            false => Ok(processes),
+        }
     }
 }
 

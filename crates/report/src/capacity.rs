@@ -2,6 +2,7 @@
 
 use crate::Style;
 use crate::figures::{counted, duration, number_of_ms, rate, share};
+use crate::rates::DECIDED;
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, table};
 use comfy_table::Table;
@@ -65,13 +66,12 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     }
     sheet.heading("How it was measured");
     sheet.prose(&format!(
-        "{}{} in {}. After each, Powerband waited for all answers, and until the server was as quick as at the start. A rate meets the \
-         objective if most of its full-length windows do, because a pause of the machine can spoil one. A late request was answered \
-         after the limit, possibly after the end of its window. Rates are requests a second; CPU is the share of the server's cores that \
-         it used.",
+        "{}{} in {}. After each, Powerband waited for all answers, and until the server was as quick as at the start. {DECIDED} A late \
+         request was answered after the limit, possibly after the end of its window. Rates are requests a second. {}",
         counted(search.trials.len(), "window"),
         short_ones(&search.trials),
-        duration(document.elapsed_s)
+        duration(document.elapsed_s),
+        about_cpu(document)
     ));
     // A document without an answer has its reason in the sentence.
     let warnings = search.warnings.iter();
@@ -81,6 +81,23 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         .collect();
     sheet.listed("Before you believe it", &warnings);
     sheet
+}
+
+fn has_cpu(document: &Document) -> bool {
+    let mut curve = document.search.curve.iter();
+    curve.any(|point| point.utilisation.is_some())
+}
+
+fn about_cpu(document: &Document) -> &'static str {
+    match (has_cpu(document), &document.target.url) {
+        (true, _) => "CPU is the share of the server's cores that it used.",
+        (false, Some(_)) => {
+            "The server's CPU time is not measured, because Powerband did not start the server."
+        }
+        (false, None) => {
+            "The server's CPU time is not measured, because its processes could not be read."
+        }
+    }
 }
 
 /// Whether the closed loop's throughput is what the server answers at most. It is not where a higher rate met the
@@ -95,7 +112,8 @@ fn is_the_limit(search: &RateSearch, clients: u32, threads_known: bool) -> bool 
 }
 
 fn curve(document: &Document, style: Style) -> Table {
-    let head = [
+    let has_cpu = has_cpu(document);
+    let mut head = vec![
         "rate",
         "arrived",
         "in time",
@@ -104,14 +122,15 @@ fn curve(document: &Document, style: Style) -> Table {
         "late or failed",
         "p50 ms",
         "p99 ms",
-        "CPU",
-        "measured s",
-        "",
     ];
+    if has_cpu {
+        head.push("CPU");
+    }
+    head.extend(["measured s", ""]);
     let mut table = table(style, &head, 0);
     crate::tables::align_left(&mut table, head.len() - 1);
     for point in &document.search.curve {
-        table.add_row(vec![
+        let mut row = vec![
             rate(point.asked_per_s),
             rate(point.offered_per_s),
             rate(point.in_time_per_s),
@@ -120,12 +139,14 @@ fn curve(document: &Document, style: Style) -> Table {
             share(point.violation_rate),
             percentile(point, 50.0, point.p50_ms),
             percentile(point, 99.0, point.p99_ms),
-            point
-                .utilisation
-                .map_or_else(|| NONE.to_owned(), |u| format!("{:.0} %", u * 100.0)),
-            format!("{:.0}", point.seconds),
-            remark(&document.search, point),
-        ]);
+        ];
+        if has_cpu {
+            let used = point.utilisation.map(|u| format!("{:.0} %", u * 100.0));
+            row.push(used.unwrap_or_else(|| NONE.to_owned()));
+        }
+        row.push(format!("{:.0}", point.seconds));
+        row.push(remark(&document.search, point));
+        table.add_row(row);
     }
     table
 }
@@ -162,8 +183,13 @@ fn remark(search: &RateSearch, point: &RatePoint) -> String {
     }
     let met = point.violation_rate <= search.objective.allowed_violation_rate();
     let beyond = search.met_per_s.is_some_and(|met| point.asked_per_s > met);
-    let within = search.met_per_s.is_some_and(|met| point.asked_per_s <= met);
-    if within && !met {
+    // Above the lowest rate that did not meet it no row surprises.
+    let below = search.met_per_s.is_some_and(|met| point.asked_per_s <= met)
+        || beyond
+            && search
+                .broke_per_s
+                .is_some_and(|broke| point.asked_per_s < broke);
+    if below && !met {
         said.push(outvoted(point));
     }
     if said.is_empty() && beyond && met {
@@ -243,6 +269,28 @@ mod tests {
     }
 
     #[test]
+    fn a_column_without_figures_is_left_out_with_the_reason() {
+        let sample = include_str!("../../../contract/samples/capacity/mixed.json");
+        let mut document: Document = serde_json::from_str(sample).unwrap();
+        let style = Style {
+            width: 160,
+            colour: false,
+        };
+        let points = &mut document.search.curve;
+        points[0].utilisation = Some(0.5);
+        let with = capacity_page(&document, style);
+        assert!(with.contains("CPU  measured s"), "{with}");
+        assert!(with.contains("CPU is the share of"), "{with}");
+        let points = document.search.curve.iter_mut();
+        points.for_each(|point| point.utilisation = None);
+        document.target.url = Some("http://127.0.0.1:3000/".to_owned());
+        let without = capacity_page(&document, style);
+        assert!(!without.contains("CPU  measured s"), "{without}");
+        assert!(!without.contains("CPU is the share of"), "{without}");
+        assert!(without.contains("Powerband did not start"), "{without}");
+    }
+
+    #[test]
     fn a_percentile_of_too_few_requests_is_a_dash() {
         let shown = |requests| {
             let mut point = point(10.0, 0.0);
@@ -306,6 +354,7 @@ mod tests {
         assert_eq!(told(117.0, 0.0), "highest that met it, at first impression");
         assert!(told(155.0, 0.0).contains("too few or too short windows"));
         assert!(told(175.0, 0.0).contains("not below the saturated throughput"));
+        assert_eq!(told(150.0, 0.2), "1 window, not repeated");
         assert_eq!(told(183.0, 0.4), "did not (95 % sure)");
         assert_eq!(told(233.0, 0.6), "");
         assert_eq!(told(93.0, 0.02), "1 window, not repeated");

@@ -5,7 +5,8 @@ use crate::figures::{bytes, counted, grouped};
 use crate::inspect_page::{collection_name, ms, no_longer_logged};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
-use run::collections::{Collection, Document};
+use run::collections::{Collection, Document, Process};
+use std::collections::BTreeSet;
 
 /// The page.
 pub fn collections_page(document: &Document, style: Style) -> String {
@@ -16,14 +17,15 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     let pause_ms: f64 = document.collections.iter().map(|c| c.pause_ms).sum();
     let since = document.since.as_ref();
+    let shown = with_rows(document);
     sheet.bold(&format!(
         "{} of {}{}, which stopped them for {} ms.",
-        counted(document.collections.len() as u64, "collection"),
-        counted(document.processes.len() as u64, "process"),
+        counted(document.collections.len(), "collection"),
+        counted(shown.len(), "process"),
         since.map_or(String::new(), |since| format!(" since {since}")),
         ms(pause_ms)
     ));
-    let lost: u64 = document.processes.iter().map(|p| p.lost).sum();
+    let lost: u64 = shown.iter().map(|p| p.lost).sum();
     if lost > 0 {
         sheet.prose(&no_longer_logged(lost));
     }
@@ -62,6 +64,16 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         sheet.labelled("- ", &format!("{}: {}", file.file, file.reason));
     }
     sheet
+}
+
+/// The folder may hold logs of processes that ended before the period asked for.
+fn with_rows(document: &Document) -> Vec<&Process> {
+    let collections = document.collections.iter();
+    let of_rows: BTreeSet<_> = collections.map(|one| (one.pid, one.worker)).collect();
+    let processes = document.processes.iter();
+    processes
+        .filter(|process| of_rows.contains(&(process.pid, process.worker)))
+        .collect()
 }
 
 /// Instants in documents have no zeros at their end.
@@ -107,7 +119,11 @@ mod tests {
         });
         let document = json!({
             "schema": run::collections::SCHEMA, "powerband_version": "0.1.0", "read_at": instants[1], "source": "flight",
-            "processes": [{"pid": 7, "file": "a.flight", "written": 3, "lost": 1}], "collections": collections, "not_read": []
+            "processes": [
+                {"pid": 7, "file": "a.flight", "written": 3, "lost": 1},
+                {"pid": 8, "file": "b.flight", "written": 9, "lost": 4}
+            ],
+            "collections": collections, "not_read": []
         });
         let document = serde_json::from_value(document).unwrap();
         let style = Style {
@@ -115,6 +131,13 @@ mod tests {
             colour: false,
         };
         collections_page(&document, style)
+    }
+
+    #[test]
+    fn a_process_without_a_collection_in_the_period_is_not_counted() {
+        let page = page(["2026-11-26T16:45:45.7Z", "2026-11-26T16:45:46Z"]);
+        assert!(page.starts_with("2 collections of 1 process,"), "{page}");
+        assert!(page.contains("1 older collection is no longer"), "{page}");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
 use crate::markdown_table::{line, plain, rows, sets};
-use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
+use crate::reading::{
+    called, comparison_of, decides, has_p99, is_baseline, is_rehearsal, latency_known,
+};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
 use crate::{aged, command_markdown, growth, no_latency, pages, tried};
@@ -192,14 +194,12 @@ fn memory(document: &Document, arm: &ArmSummary) -> String {
 
 fn meaning(document: &Document) -> String {
     let plan = &document.plan;
-    let trials = match plan.blocks {
-        // A rehearsal.
-        1 => "One short trial each, which compares nothing.".to_owned(),
-        blocks => {
-            format!(
-                "In brackets the interval, of 95 % or a little more, from up to {blocks} blocks in random order."
-            )
-        }
+    let trials = match is_rehearsal(document) {
+        true => "One short trial each, which compares nothing.".to_owned(),
+        false => format!(
+            "In parentheses the interval, of 95 % or a little more, from up to {} blocks in random order.",
+            plan.blocks
+        ),
     };
     let at = plan.rate_per_s.map_or_else(String::new, |per_s| {
         format!(

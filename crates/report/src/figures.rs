@@ -98,6 +98,17 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// The middle one, or the mean of the two in the middle; `None` without values.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        _ if values.is_empty() => None,
+        0 => Some((values[middle - 1] + values[middle]) / 2.0),
+        _ => Some(values[middle]),
+    }
+}
+
 /// Text of others without what a terminal would obey.
 pub fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };

@@ -7,23 +7,35 @@ use crate::tables::BETWEEN;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use run::runs::{Kept, Standing};
 
-/// Characters of a reason: `powerband report` prints all of it.
-const REASON: usize = 120;
+/// Characters of an answer or a reason that are shown however narrow the terminal is.
+const LEAST_ANSWER: usize = 20;
 
 /// Columns of length and size.
 const RIGHT: [usize; 2] = [2, 3];
+/// The column of the answer, which is the last.
+const ANSWER: usize = 4;
 
-/// One line a run: id, state, length, size, answer; below them what all occupy.
-pub fn listing(runs: &[Kept]) -> String {
+/// One line a run: id, state, length, size, answer; below them what all occupy. Answers end with the line at `width` columns:
+/// `powerband report` prints all of them.
+pub fn listing(runs: &[Kept], width: u16) -> String {
     if runs.is_empty() {
         return String::new();
     }
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
-        // A line each, however wide the terminal is: the list is read by scripts too.
+        // A line each: the list is read by scripts too.
         .set_content_arrangement(ContentArrangement::Disabled);
-    table.add_rows(runs.iter().map(row));
+    let rows: Vec<[String; 5]> = runs.iter().map(row).collect();
+    let before: usize = (0..ANSWER)
+        .filter_map(|column| rows.iter().map(|row| row[column].chars().count()).max())
+        .map(|longest| longest + BETWEEN)
+        .sum();
+    let room = usize::from(width).saturating_sub(before).max(LEAST_ANSWER);
+    table.add_rows(rows.into_iter().map(|mut row| {
+        row[ANSWER] = cut(&row[ANSWER], room);
+        row
+    }));
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, BETWEEN as u16));
         if RIGHT.contains(&index) {
@@ -70,7 +82,7 @@ fn row(run: &Kept) -> [String; 5] {
         Standing::Unfinished => ("unfinished", duration(run.elapsed_s)),
         Standing::Interrupted => ("interrupted", duration(run.elapsed_s)),
         Standing::Done => ("done", duration(run.elapsed_s)),
-        Standing::NoAnswer => ("no answer", duration(run.elapsed_s)),
+        Standing::NoAnswer => ("undecided", duration(run.elapsed_s)),
         Standing::Failed => ("failed", duration(run.elapsed_s)),
         Standing::Renamed => ("kept", duration(run.elapsed_s)),
         Standing::Unreadable => ("unreadable", String::new()),
@@ -96,13 +108,17 @@ fn short(run: &Kept) -> String {
         return format!("is {worker}");
     }
     match run.standing {
-        Standing::Failed if said.chars().count() > REASON => {
-            said.chars().take(REASON - 1).chain(['…']).collect()
-        }
         Standing::Interrupted | Standing::Unfinished if said.is_empty() => {
             "no answer yet".to_owned()
         }
         _ => said.to_owned(),
+    }
+}
+
+fn cut(said: &str, room: usize) -> String {
+    match said.chars().count() > room {
+        true => said.chars().take(room - 1).chain(['…']).collect(),
+        false => said.to_owned(),
     }
 }
 

@@ -337,7 +337,7 @@ fn milliseconds(ms: f64) -> String {
 }
 
 fn endpoints(sheet: &mut Sheet, document: &Document) {
-    let redirects = document.endpoints.iter().any(|e| !e.redirects.is_empty());
+    let redirects = document.endpoints.iter().any(|e| led_away(e) > 0);
     let mut head = vec!["request, response in ms", "scheduled", "failed"];
     head.extend(redirects.then_some("redirects"));
     head.extend(["p50", "p90", "p99", "p99.9", "max", "mean"]);
@@ -359,9 +359,15 @@ fn endpoints(sheet: &mut Sheet, document: &Document) {
     }
 }
 
+/// Redirects that the workload does not expect: others, such as the answer to a login, are what it asks for.
+fn led_away(endpoint: &Endpoint) -> u64 {
+    let unexpected = endpoint.redirects.iter().filter(|r| !r.expected);
+    unexpected.map(|r| r.answers).sum()
+}
+
 /// Their share of the good answers.
 fn redirected(endpoint: &Endpoint) -> String {
-    match endpoint.redirects.iter().map(|r| r.answers).sum::<u64>() {
+    match led_away(endpoint) {
         0 => NONE.to_owned(),
         answers => share(answers as f64 / endpoint.ok.max(1) as f64),
     }

@@ -1,7 +1,7 @@
 //! Why a configuration has no latency, or an infinite one: a figure that is missing without a word reads as a defect.
 
 use crate::figures::{counted, grouped, share};
-use crate::reading::{called, has_p99, latency_known, latency_requests};
+use crate::reading::{called, has_p99, is_rehearsal, latency_known, latency_requests};
 use crate::sheet::Sheet;
 use run::load::least_values;
 use run::{ArmSummary, Document, Stage, Trial};
@@ -135,6 +135,9 @@ fn missing<'d>(document: &'d Document, arm: &ArmSummary) -> Option<Missing<'d>> 
     }
     if let Some(few) = too_few(document, arm) {
         return Some(Missing::Other(match arm.p50_ms {
+            // Its windows are short on purpose.
+            Some(_) if is_rehearsal(document) => return None,
+            None if is_rehearsal(document) => format!("p50 is ∞{}", failed(&mine)),
             None => format!("p50 is ∞{}; {few}", failed(&mine)),
             Some(_) => few,
         }));

@@ -5,7 +5,7 @@ use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
-    predicted, rates, request_time, steps, tables, tried, why_not, worth,
+    predicted, rates, request_time, so_far, steps, tables, tried, why_not, worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -68,6 +68,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         beyond_cores::write(&mut sheet, document);
         aged::write(&mut sheet, document);
     }
+    so_far::write(&mut sheet, document);
     // Of revisions the label is all that there is to say.
     let labels = document.assertions.is_empty();
     let told = |arm: &run::ArmSummary| labels && arm.label.is_some() || !arm.environment.is_empty();

@@ -329,6 +329,16 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
             objective.percentile
         ));
     }
+    if document
+        .memory
+        .as_ref()
+        .is_some_and(|m| m.shared_bytes == 0)
+    {
+        sheet.prose(
+            "Memory: nothing is counted as shared between processes, so that with more processes than it was fitted to a configuration \
+             takes at most this.",
+        );
+    }
     sheet.prose(
         "Knee: the rate at which the mean response time is twice that of a request alone. Add capacity at: 80 % of the knee, or \
          of the rate that meets the objective, whichever is lower.",

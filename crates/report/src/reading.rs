@@ -32,6 +32,11 @@ pub fn is_baseline(document: &Document, arm: &ArmSummary) -> bool {
     baseline(document).is_some_and(|first| first.name == arm.name)
 }
 
+/// Whether the run tried each configuration once, to see that it works: its figures prove and compare nothing, whatever it is asked.
+pub fn is_rehearsal(document: &Document) -> bool {
+    document.kind != Kind::Tune && document.plan.blocks == 1
+}
+
 /// An arm's settings, and which of two with the same settings it is.
 pub fn called(document: &Document, arm: &ArmSummary) -> String {
     let same = |other: &&ArmSummary| {

@@ -29,25 +29,18 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
         Some(_) => "",
         None => "; fewer if that waiting is for a lock",
     };
-    let others = if threads > 2.0 {
-        "others can"
-    } else {
-        "other can"
+    let (one, what) = match one_request_each {
+        true => ("process", "one core"),
+        false => ("thread", "one process"),
     };
-    sheet.prose(&if threads > 1.0 && one_request_each {
-        format!(
-            "While one process runs Ruby, about {:.0} {others} be waiting, so about {threads:.0} processes keep one core \
-             busy{unless_locks}.",
-            threads - 1.0,
-        )
-    } else if threads > 1.0 {
-        format!(
-            "While one thread runs Ruby, about {:.0} {others} be waiting, so about {threads:.0} threads keep one process \
-             busy{unless_locks}.",
-            threads - 1.0,
-        )
-    } else {
-        "A request hardly waits for anything but Ruby, so one thread keeps one process busy.".to_owned()
+    let busy = run::keep_busy(profile.useful_threads, one, what);
+    let others = threads - 1.0;
+    sheet.prose(&match others {
+        0.0 => format!("A request hardly waits for anything but Ruby, so {busy}."),
+        1.0 => format!("A request waits for a part of its time, so {busy}{unless_locks}."),
+        others => format!(
+            "While one {one} runs Ruby, about {others:.0} others can be waiting, so {busy}{unless_locks}."
+        ),
     });
     if let Some(said) = more_threads(document, profile, threads).filter(|_| !one_request_each) {
         sheet.prose(&said);

@@ -2,12 +2,12 @@
 
 use crate::Style;
 use crate::figures::{
-    bytes, change_with_interval, counted, is_change_of, last_digit, last_digit_of_bytes,
+    bytes, change_with_interval, counted, is_change_of, last_digit, last_digit_of_bytes, median,
     number_of_ms, rate, rounded_change, share,
 };
 use crate::reading::{
     advised, advises_change, baseline_word, called, capacities_by_block, comparison_of, decides,
-    has_p99, is_baseline, latency_kept, latency_known, limits_word,
+    has_p99, is_baseline, is_rehearsal, latency_kept, latency_known, limits_word,
 };
 use crate::sheet::first_line;
 use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table};
@@ -23,7 +23,8 @@ const NARROW: u16 = 80;
 /// The table.
 pub fn tried(document: &Document, style: Style) -> Vec<Table> {
     let objective = &document.plan.objective;
-    let limited = objective.latency.is_some() || objective.max_memory_bytes.is_some();
+    let limited = (objective.latency.is_some() || objective.max_memory_bytes.is_some())
+        && !is_rehearsal(document);
     let against = match objective.metric() {
         Metric::Capacity => format!("against\n{}", baseline_word(document)),
         other => format!("{}\nagainst\n{}", other.words(), baseline_word(document)),
@@ -133,19 +134,11 @@ fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<f6
     }
     let of = |arm: &str| capacities_by_block(document, comparison.stage, arm);
     let (theirs, ours) = (of(&comparison.baseline), of(&comparison.candidate));
-    let mut shared: Vec<f64> = theirs
+    let shared = theirs
         .into_iter()
         .filter(|(block, _)| ours.contains_key(block))
-        .map(|(_, per_s)| per_s)
-        .collect();
-    shared.sort_by(f64::total_cmp);
-    let middle = shared.len() / 2;
-    let median = match shared.len() % 2 {
-        _ if shared.is_empty() => return None,
-        0 => (shared[middle - 1] + shared[middle]) / 2.0,
-        _ => shared[middle],
-    };
-    Some(median)
+        .map(|(_, per_s)| per_s);
+    median(shared.collect())
 }
 
 /// What the changes are computed from; `None` where the figures in the same rows give the same changes.
@@ -189,6 +182,9 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
 /// What "not proven" means where latency was measured.
 pub fn not_proven(document: &Document) -> Option<String> {
     let limit = document.plan.objective.latency?;
+    if is_rehearsal(document) {
+        return None;
+    }
     let mut arms = document.arms.iter().filter(|arm| arm.trials > 0);
     let instead = match document.arms.iter().any(|arm| arm.growth.is_some()) {
         // No window is long enough for memory that grows.

@@ -1,9 +1,12 @@
 //! Below the table of what was tried: why a configuration that shows a better figure than the answer's is not the answer.
 
 use crate::figures::{bytes, change_with_interval, counted, rate, rounded_change};
-use crate::reading::{advised, baseline, called, decides, latency_kept, memory_kept};
+use crate::reading::{
+    advised, baseline, called, capacities_by_block, decides, latency_kept, memory_kept,
+};
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Comparison, Document, Feasibility, Kind, Metric, Outcome, Stage};
+use std::fmt::Write;
 
 /// Writes it; nothing where no other row looks better.
 pub fn write(sheet: &mut Sheet, document: &Document) {
@@ -240,8 +243,40 @@ fn raced(document: &Document, arm: &ArmSummary, reference: &ArmSummary, left: &s
             rounded_change(confirmed.ratio)
         );
     }
-    match left.starts_with("eliminated") {
-        true => text + "; it was " + left,
-        false => text + "; it was not confirmed",
+    if left.starts_with("eliminated") {
+        return text + "; it was " + left;
     }
+    text += "; it was not confirmed";
+    if let Some((ahead, rounds)) = ahead_in_shared_rounds(document, arm, reference) {
+        let _ = write!(
+            text,
+            ", because {} was {} ahead of it in {}",
+            called(document, reference),
+            rounded_change(ahead),
+            match rounds {
+                1 => "the one elimination round that had both".to_owned(),
+                rounds => format!("the {rounds} elimination rounds that had both"),
+            }
+        );
+    }
+    text
+}
+
+/// How many times as much the winner of the elimination rounds served in those that had both, and in how many, where that is more than
+/// the margin: `experiment/src/tune/choose.rs` excludes the arm then, whatever it showed against the baseline.
+fn ahead_in_shared_rounds(
+    document: &Document,
+    arm: &ArmSummary,
+    reference: &ArmSummary,
+) -> Option<(f64, usize)> {
+    let of = |arm: &ArmSummary| capacities_by_block(document, Stage::Race, &arm.name);
+    let (ours, theirs) = (of(arm), of(reference));
+    let logs: Vec<f64> = ours
+        .iter()
+        .filter_map(|(block, per_s)| Some((theirs.get(block)? / per_s).ln()))
+        .collect();
+    let ahead = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    let won = reference.fate.contains("won the elimination rounds");
+    let by_capacity = document.plan.objective.metric() == Metric::Capacity;
+    (won && by_capacity && ahead > 1.0 + document.plan.margin).then_some((ahead, logs.len()))
 }

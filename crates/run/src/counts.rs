@@ -50,9 +50,50 @@ pub fn whole_threads(useful: f64) -> f64 {
     (useful - 0.1).ceil().max(1.0)
 }
 
+/// From so many threads on, the second has as much to do as the first.
+const NEARLY_TWO: f64 = 1.95;
+
+/// How many of these, such as `thread`, keep `what` busy, by the count `useful` of [`whole_threads`]; where a second one has less to
+/// do than the first, how busy one alone keeps it.
+pub fn keep_busy(useful: f64, one: &str, what: &str) -> String {
+    match whole_threads(useful) as u64 {
+        1 => format!("about 1 {one} keeps {what} busy"),
+        2 if useful < NEARLY_TWO => format!(
+            "1 {one} keeps {what} busy {:.0} % of the time, and a second one fills most of the rest",
+            100.0 / useful
+        ),
+        count => format!("about {} keep {what} busy", counted(count, one)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_thread_with_little_to_do_is_not_counted_as_a_whole_one() {
+        let said = |useful| keep_busy(useful, "thread", "it");
+        let second = "a second one fills most of the rest";
+        for (useful, words) in [
+            (1.1, "about 1 thread keeps it busy".to_owned()),
+            (
+                1.15,
+                format!("1 thread keeps it busy 87 % of the time, and {second}"),
+            ),
+            (
+                1.5,
+                format!("1 thread keeps it busy 67 % of the time, and {second}"),
+            ),
+            (2.0, "about 2 threads keep it busy".to_owned()),
+            (3.6, "about 4 threads keep it busy".to_owned()),
+        ] {
+            assert_eq!(said(useful), words);
+        }
+        assert_eq!(
+            keep_busy(5.0, "process", "one core"),
+            "about 5 processes keep one core busy"
+        );
+    }
 
     #[test]
     fn a_tenth_of_a_thread_is_no_further_thread() {

@@ -48,7 +48,7 @@ pub use aged::*;
 pub use calibration::*;
 pub use change::{change_with_interval, rounded_change};
 pub use command::*;
-pub use counts::{counted, first_of, grouped, sentence_case, whole_threads};
+pub use counts::{counted, first_of, grouped, keep_busy, sentence_case, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;

@@ -13,8 +13,8 @@ pub struct PageTime {
     pub baseline: String,
     /// Name of the arm.
     pub candidate: String,
-    /// p50 of the response time with the baseline at the common rate, ms: the median over the blocks. Absent where it is infinite,
-    /// because half of the requests or more failed.
+    /// p50 of the response time with the baseline at the common rate, ms: the geometric mean over the blocks; the median where one of
+    /// them is infinite, because half of the requests or more failed. Absent where the median is infinite, too.
     pub baseline_ms: Option<f64>,
     /// The same with the candidate, ms.
     pub candidate_ms: Option<f64>,

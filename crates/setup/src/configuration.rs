@@ -40,7 +40,7 @@ fn objective(text: &mut String) {
          slo = \"p99=250ms\"               # 99 % of the requests within 250 ms; errors count as late\n\
          # max_memory = \"1GiB\"           # of all processes of the server; the limit of the container where there is one\n\
          \n[tune]\n\
-         budget = \"20m\"                  # of tune, which names the shortest possible; compare, sweep and check take no longer\n",
+         budget = \"20m\"                  # of tune, which names the shortest possible, and of capacity; a limit for compare, sweep, check\n",
     );
 }
 
@@ -101,6 +101,11 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
             pages.of_requests
         ),
     };
+    text.push_str(
+        "# Many records, one a request, come from a data file (docs/load.md#values), such as products.csv with the header line id:\n\
+         # path = \"/products/{{id}}\"\n\
+         # data = \"products.csv\"\n",
+    );
     if pages.other_methods > 0 {
         let _ = writeln!(
             text,
@@ -205,6 +210,17 @@ mod tests {
         assert!(text.contains("the 1 most frequent of 4 pages in log/production.log, 75 % of 80"));
         assert!(text.contains("# threads = 3\n# workers = 2"));
         assert!(text.contains("3 requests of other methods"));
+    }
+
+    #[test]
+    fn records_come_from_a_data_file() {
+        for source in [Source::Routes, Source::RailsLog, Source::Recording] {
+            let (text, _) = made(Some(&pages(source)), "");
+            assert!(
+                text.contains("# path = \"/products/{{id}}\"\n# data = \"products.csv\"\n"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

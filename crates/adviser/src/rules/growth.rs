@@ -46,8 +46,9 @@ pub(crate) fn heap_growth(seen: &Seen) -> Checked {
     }
     let (free, slots) = (median(&free).unwrap_or(0.0), median(&slots).unwrap_or(0.0));
     let found = format!(
-        "after a major collection {} of {slots:.0} slots are free at the median",
-        percent(free)
+        "after a major collection {} of {} slots are free at the median",
+        percent(free),
+        run::grouped(slots.round() as u64)
     );
     if free < MUCH_FREE || slots < LEAST_SLOTS {
         return Ok(Looked::Leave(found));
@@ -105,7 +106,7 @@ mod tests {
             ("gc.heap_growth_factor", "1.3".to_owned())
         );
         assert!(
-            change.evidence.contains("60.0 % of 500000 slots are free"),
+            change.evidence.contains("60.0 % of 500,000 slots are free"),
             "{}",
             change.evidence
         );

@@ -100,7 +100,10 @@ pub(crate) fn out_of_band(seen: &Seen) -> Checked {
     let every = (requests / majors.len() as u64).clamp(1, 1_000_000);
     Ok(Looked::Suggest(Change {
         settings: vec![("oob_gc", every.to_string())],
-        evidence: format!("{found}; a process serves {every} requests between two of them"),
+        evidence: format!(
+            "{found}; a process serves {} between two of them",
+            run::counted(every, "request")
+        ),
         effect: "major collections run while the process serves no request, as often as today"
             .to_owned(),
         cost: "a process that always serves a request never runs them, so that its memory grows",

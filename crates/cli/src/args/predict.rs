@@ -57,6 +57,9 @@ pub struct PredictionArgs {
     /// Only requests before then
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
+    /// Only the application with this root folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "validate")]
+    pub application: Option<String>,
     /// Requests of each simulation, 500 to 1000000 [default: 5000]
     #[arg(long, value_name = "N")]
     pub requests: Option<String>,

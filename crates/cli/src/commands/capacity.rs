@@ -125,11 +125,12 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "capacity", experiment.seed);
+    let is_new = !experiment.runs_dir.exists();
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
     // Other runs on this host name this one by it.
     let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
-    note_image(&experiment, &terminal);
+    note_image(&experiment, is_new, &terminal);
     let wanted = Wanted {
         objective,
         budget,

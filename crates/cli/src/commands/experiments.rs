@@ -146,8 +146,12 @@ pub fn conduct(
         cgroup_memory_bytes: cgroup_memory_bytes(),
         ..request
     };
-    let resolved =
-        resolve(request, goal, fallback_seed(now)).map_err(|found| problems.extend(found));
+    let resumed_run = args.resume.as_ref().and_then(Option::as_ref);
+    let resolved = match resumed_run {
+        Some(_) => resolve(request, goal, fallback_seed(now)),
+        None => experiment::resolve_new(request, goal, fallback_seed(now)),
+    };
+    let resolved = resolved.map_err(|found| problems.extend(found));
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
@@ -159,7 +163,8 @@ pub fn conduct(
     let junit = JunitFile::asked(files.junit)?;
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::taken()?;
-    let store = match args.resume.as_ref().and_then(Option::as_ref) {
+    let is_new = !experiment.runs_dir.exists();
+    let store = match resumed_run {
         Some(run) => {
             let folder = run::runs::find(&experiment.runs_dir, run);
             experiment::resume(&mut experiment, &folder)
@@ -180,7 +185,7 @@ pub fn conduct(
         "run folder: {}",
         folder.display()
     )));
-    note_image(&experiment, &terminal);
+    note_image(&experiment, is_new, &terminal);
     let installation = Installation {
         guard: guard_program(),
         gem: args.gem.clone(),
@@ -265,9 +270,9 @@ pub fn explain(stopped: &Stopped) -> Failure {
     }
 }
 
-/// Says which line keeps run folders out of a container image.
-pub fn note_image(experiment: &Experiment, terminal: &Terminal) {
-    if let Some(note) = image::note(&experiment.app_dir, &experiment.runs_dir) {
+/// Says which line keeps run folders out of a container image, once: where the folder of runs is new.
+pub fn note_image(experiment: &Experiment, is_new: bool, terminal: &Terminal) {
+    if is_new && let Some(note) = image::note(&experiment.app_dir, &experiment.runs_dir) {
         terminal.on(experiment::Event::Note(note));
     }
 }

@@ -94,8 +94,8 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         }
     };
     output::say(&format!(
-        "{} is written for {application}: {requests}. {advice} run powerband tune, which asks for each page before it measures and \
-         names those that fail",
+        "{} is written for {application}: {requests}. {advice} run powerband tune, which names the pages that fail while it warms up, \
+         and measures nothing then",
         file.display()
     ));
     if !args.env.is_empty() {

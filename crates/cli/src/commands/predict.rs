@@ -189,6 +189,9 @@ fn survey(
 fn refused(error: PredictError) -> Failure {
     match error {
         PredictError::Capacity(_) => Failure::usage(error.to_string()),
+        PredictError::OtherApplications { .. } => {
+            Failure::usage(format!("--application = {error}"))
+        }
         PredictError::UnknownServer { .. } => Failure::no_answer(format!(
             "{error}; where another server is meant, name the folder of its flight files: powerband predict DIR"
         )),

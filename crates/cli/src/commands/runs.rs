@@ -26,7 +26,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
         output::say(&none_under(&args.runs));
     }
     if !args.prune {
-        output::print(&report::listing(&found))?;
+        output::print(&report::listing(&found, output::style().width))?;
         return Ok(0);
     }
     // Its owner keeps a run under another name.
@@ -43,7 +43,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     if !args.yes {
-        output::print(&report::listing(&going))?;
+        output::print(&report::listing(&going, output::style().width))?;
         output::say("nothing was deleted; add --yes to delete these");
         return Ok(0);
     }
@@ -58,7 +58,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
             }
         }
     }
-    output::print(&report::listing(&deleted))?;
+    output::print(&report::listing(&deleted, output::style().width))?;
     output::say(&format!("deleted: {}", deleted.len()));
     Ok(u8::from(failed))
 }
@@ -117,6 +117,9 @@ mod tests {
 
     const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
 
+    /// Columns that hold a whole answer.
+    const WIDE: u16 = 500;
+
     /// Ids, lengths and sizes differ in length, and a folder without a document has no length.
     #[test]
     fn columns_stay_aligned() {
@@ -128,7 +131,7 @@ mod tests {
         let folder = Folder::create(runs.path(), &document.id).unwrap();
         folder.write(&document).unwrap();
         Folder::create(runs.path(), "20261120-214513-compare-1f3a").unwrap();
-        let said = report::listing(&kept(runs.path()).unwrap());
+        let said = report::listing(&kept(runs.path()).unwrap(), WIDE);
         let line = |state: &str| said.lines().find(|line| line.contains(state)).unwrap();
         let (done, unknown) = (line("  done "), line("  unknown "));
         assert_eq!(done.find("  done "), unknown.find("  unknown "), "{said}");
@@ -152,7 +155,7 @@ mod tests {
             mode(folder.path(), may_be_read);
         }
         mode(runs.path(), 0o755);
-        let said = testkit::as_nobody(|| report::listing(&kept(runs.path()).unwrap()));
+        let said = testkit::as_nobody(|| report::listing(&kept(runs.path()).unwrap(), WIDE));
         assert!(
             said.contains("\n20261120-214513-tune-1f3a  not readable\n"),
             "{said}"
@@ -165,15 +168,41 @@ mod tests {
         mode(&runs.path().join("20261120-214513-tune-1f3a"), 0o700);
     }
 
+    /// Answers of runs that are done and reasons of those that failed alike.
     #[test]
-    fn a_failed_run_has_its_reason_in_one_short_line() {
+    fn answers_end_with_the_line_of_the_terminal() {
         let runs = tempfile::tempdir().unwrap();
         let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
         document.id = "20261120-214512-tune-1f3a".to_owned();
         let folder = Folder::create(runs.path(), &document.id).unwrap();
         let listed = |document: &Document| {
             folder.write(document).unwrap();
-            report::listing(&kept(runs.path()).unwrap())
+            report::listing(&kept(runs.path()).unwrap(), 90)
+        };
+        let is_cut = |said: &str| said.ends_with("…\n") && said.chars().count() == 91;
+        document.state = State::Done;
+        let verdict = document.verdict.as_mut().unwrap();
+        (verdict.sentence, verdict.exit_code) = ("long ".repeat(100), 0);
+        let done = listed(&document);
+        assert!(is_cut(&done), "{done}");
+        document.verdict.as_mut().unwrap().exit_code = 3;
+        let undecided = listed(&document);
+        assert!(undecided.contains("  undecided  "), "{undecided}");
+        (document.state, document.verdict) = (State::Failed, None);
+        document.warnings.push("long ".repeat(100));
+        let failed = listed(&document);
+        assert!(is_cut(&failed), "{failed}");
+    }
+
+    #[test]
+    fn a_failed_run_has_its_reason_in_one_line() {
+        let runs = tempfile::tempdir().unwrap();
+        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+        document.id = "20261120-214512-tune-1f3a".to_owned();
+        let folder = Folder::create(runs.path(), &document.id).unwrap();
+        let listed = |document: &Document| {
+            folder.write(document).unwrap();
+            report::listing(&kept(runs.path()).unwrap(), WIDE)
         };
         (document.state, document.verdict) = (State::Failed, None);
         document
@@ -181,12 +210,6 @@ mod tests {
             .push("puma does not start\n  its log".to_owned());
         let said = listed(&document);
         assert!(said.ends_with("  puma does not start\n"), "{said}");
-        document.warnings.push("long ".repeat(100));
-        let said = listed(&document);
-        assert!(
-            said.ends_with("…\n") && said.chars().count() < 200,
-            "{said}"
-        );
         document.state = State::Interrupted;
         assert!(listed(&document).ends_with("  no answer yet\n"));
         let _held = folder.lock().unwrap();

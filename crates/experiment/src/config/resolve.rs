@@ -26,12 +26,8 @@ const LEAST_BLOCKS: u64 = 6;
 /// Connections of the closed loop: what a port range and file descriptors allow without setting anything up.
 const MOST_CONNECTIONS: u64 = 10_000;
 
-/// Turns a merged request into an experiment, or names all that is wrong.
-pub fn resolve(
-    request: Request,
-    goal: Goal,
-    fallback_seed: u64,
-) -> Result<Experiment, Vec<Problem>> {
+/// Turns a merged request into an experiment, and names all that is wrong; a wrong value is as one that is not given.
+pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experiment, Vec<Problem>) {
     let mut all = Collected(Vec::new());
     let base = &absolute(&request.base_dir);
     let app_dir = base.join(request.app_dir.as_ref().map_or(".", |a| a.text.as_str()));
@@ -196,6 +192,8 @@ pub fn resolve(
         },
         cgroup_memory_bytes: memory.of_cgroup,
         budget: all.take(budget.as_ref(), parse_duration),
+        budget_is_of_file: (budget.as_ref())
+            .is_some_and(|asked| asked.origin.starts_with("tune.budget")),
         quick: request.quick.is_some(),
         budget_asked: (budget.as_ref()).map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
         blocks,
@@ -272,11 +270,7 @@ pub fn resolve(
             remedy,
         ));
     }
-    if all.0.is_empty() {
-        Ok(experiment)
-    } else {
-        Err(all.0)
-    }
+    (experiment, all.0)
 }
 
 /// Variables that arms set although a service passes its port to the application in them.

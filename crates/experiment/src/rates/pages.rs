@@ -106,7 +106,7 @@ impl Pages {
                 "the quickest of {} answers of {name} took {:.0} ms, and {:.1} % of the requests are of pages that never took \
                  less than {:.0} ms. More time would not change that: make the page faster, leave it out of the workload, or \
                  give a limit that it can keep",
-                slowest.answers,
+                run::grouped(slowest.answers),
                 ms(slowest),
                 100.0 * share,
                 objective.limit_ms

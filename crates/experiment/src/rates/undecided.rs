@@ -52,15 +52,19 @@ fn why(search: &RateSearch, per_s: f64) -> String {
     }
     if requests < wanted && violating as f64 <= allowed * requests as f64 {
         return format!(
-            "that takes about {wanted} requests at {rate} a second or more, and {requests} were measured; at {rate} a second the \
-             others take {}, so give a --budget that is longer by more than that",
+            "that takes about {} requests at {rate} a second or more, and {} were measured; at {rate} a second the others take {}, so \
+             give a --budget that is longer by more than that",
+            run::grouped(wanted),
+            run::grouped(requests),
             time((wanted - requests) as f64 / per_s)
         );
     }
     format!(
-        "of {requests} requests at {rate} a second or more, {violating} were late or failed, and the objective allows {:.0}: too near to \
-         decide; give a longer --budget or a quieter machine",
-        (allowed * requests as f64).floor()
+        "of {} requests at {rate} a second or more, {} were late or failed, and the objective allows {}: too near to decide; give a \
+         longer --budget or a quieter machine",
+        run::grouped(requests),
+        run::grouped(violating),
+        run::grouped((allowed * requests as f64) as u64)
     )
 }
 
@@ -85,7 +89,7 @@ mod tests {
         let said = undecided(&search, 3.0, "3 requests a second");
         assert_eq!(
             said,
-            "It met 3 requests a second in the windows measured, but not yet with 95 % confidence: that takes about 3000 \
+            "It met 3 requests a second in the windows measured, but not yet with 95 % confidence: that takes about 3,000 \
              requests at 3.00 a second or more, and 600 were measured; at 3.00 a second the others take 14 min, so give a \
              --budget that is longer by more than that."
         );
@@ -95,7 +99,7 @@ mod tests {
         search.trials = vec![window(21.7, 4000)];
         let said = undecided(&search, 3.0, "3 requests a second");
         assert!(
-            said.contains("of 4000 requests") && said.contains("too near"),
+            said.contains("of 4,000 requests") && said.contains("too near"),
             "{said}"
         );
         search.trials = vec![RateTrial {

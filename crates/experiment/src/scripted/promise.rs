@@ -1,6 +1,7 @@
 //! What is promised of claims and budgets, held over many runs.
 
 use super::{Script, compared, measured, threads, tuned, typed};
+use crate::config::Asked;
 use crate::request::Experiment;
 use run::{Answer, Document, Feasibility, Outcome, Settings};
 
@@ -117,6 +118,23 @@ fn a_budget_is_kept() {
             );
         }
     }
+}
+
+/// It is meant for `tune`, and windows stay as short as without it once a trial's cost is known, too.
+#[test]
+fn a_budget_of_the_file_makes_no_comparison_longer() {
+    let took = |origin: Option<&str>| {
+        let script = Script::of(4.0, 12.0);
+        let experiment = compared(1, &[threads(1), threads(3)], |request| {
+            request.budget = origin.map(|origin| Asked::new("20m", origin));
+        });
+        let document = measured(&script, &experiment);
+        (document.plan.timing.saturation_s, script.clock_s())
+    };
+    let without = took(None);
+    assert_eq!(took(Some("tune.budget in powerband.toml")), without);
+    let (window_s, run_s) = took(Some("--budget"));
+    assert!(window_s > without.0 && run_s > without.1, "{run_s}");
 }
 
 #[test]

@@ -47,9 +47,10 @@ pub fn too_short_after_pilot(
     {
         return no_room_to_age(procedure, age, pace, overhead, short);
     }
+    let least = budget::written(least_s);
     Stopped::Configuration(format!(
-        "{}: a trial of this application takes {overhead_s:.1} s in addition to its windows, so {blocks} need {least_s:.0}s; give \
-         --budget {least_s:.0}s or more",
+        "{}: a trial of this application takes {overhead_s:.1} s in addition to its windows, so {blocks} need {least}; give \
+         --budget {least} or more",
         budget::named(procedure.experiment.budget_asked.as_deref())
     ))
 }
@@ -69,7 +70,7 @@ fn no_room_to_age(
     let missing = wanted.saturating_sub(pilot.iter().filter_map(aged).count()) as f64;
     let ageing = overhead.ageing;
     let least_s = short.least_s + procedure.elapsed_s() + missing * ageing.seconds;
-    let least_s = (least_s / 60.0).ceil() * 60.0;
+    let least = budget::written((least_s / 60.0).ceil() * 60.0);
     let room_s = short.ageing_room_s * short.trials / (short.trials + missing);
     let most = rounded_down(budget::Ageing::requests_in(
         room_s,
@@ -83,10 +84,10 @@ fn no_room_to_age(
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     Stopped::Configuration(format!(
         "{}: with --age a trial answers {} requests, which takes {:.0} s at the {capacity_per_s:.0} a second of the pilot, and may take \
-         {:.0} s in a slower configuration; it takes {:.1} s in addition to them, so {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or \
+         {:.0} s in a slower configuration; it takes {:.1} s in addition to them, so {blocks} need {least}; give --budget {least} or \
          more, or {fewer}",
         budget::named(procedure.experiment.budget_asked.as_deref()),
-        age.requests,
+        run::grouped(age.requests),
         ageing.of_baseline_s(),
         ageing.seconds,
         overhead.seconds()

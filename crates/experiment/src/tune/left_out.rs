@@ -1,5 +1,6 @@
 //! What the time did not allow: candidates that were not tried or not confirmed, and the budget that allows it.
 
+use super::candidates::CandidateArm;
 use super::choose::Finalists;
 use crate::budget::{self, Shape};
 use crate::procedure::Procedure;
@@ -42,16 +43,20 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
 }
 
 /// Says what a comparison without elimination rounds leaves open.
-pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalists) {
+pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, candidate: &CandidateArm) {
     let more = match procedure.experiment.max_arms {
         Some(..=2) => "; --max-arms 3 or more tries several".to_owned(),
         _ => budget_with(procedure, |shape| shape.race_blocks > 0)
             .map_or_else(String::new, |budget| format!("; {budget} tries several")),
     };
+    let settings = candidate.arm.settings;
+    let smaller = match settings.processes() > 1 || settings.threads > 1 {
+        true => ", and smaller ones may do as much",
+        false => "",
+    };
     let warning = format!(
-        "{} is the only candidate that was tried, because the model predicts the highest throughput for it: others may be \
-         better{more}",
-        finalists.challenger
+        "{} is the only candidate that was tried ({}): others may be better{smaller}{more}",
+        candidate.arm, candidate.because
     );
     procedure.store.document.warnings.push(warning);
 }

@@ -154,7 +154,9 @@ impl Seen {
                 .unwrap_or("no reason is known");
             let of = outcome.counts.scheduled;
             return Some(format!(
-                "{failed} of {of} requests failed ({first}), and predictions are of good answers"
+                "{} of {} requests failed ({first}), and predictions are of good answers",
+                run::grouped(failed),
+                run::grouped(of)
             ));
         }
         outcome

@@ -42,10 +42,18 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
     Outcome::found(
         Severity::SpoilsMeasurements,
         LOAD,
-        evidence,
+        evidence + &busiest(facts),
         "Server and load generator get the CPU time that other programs leave, which changes from one minute to the next.",
         "stop other programs; after a build or another run, wait a minute",
     )
+}
+
+/// Which programs to stop; empty where none was seen.
+fn busiest(facts: &HostFacts) -> String {
+    match facts.busiest_programs.as_slice() {
+        [] => String::new(),
+        named => format!("; most CPU time goes to {}", named.join(", ")),
+    }
 }
 
 pub(super) fn steal(facts: &HostFacts) -> Outcome {
@@ -138,7 +146,7 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
     Outcome::found(
         Severity::SpoilsMeasurements,
         "processes wait for a CPU",
-        evidence,
+        evidence + &busiest(facts),
         "A request that has to wait for a CPU takes longer for a reason that is not the server's. This figure shows short \
          bursts, which a load average hides.",
         match facts.limiting_quota() {
@@ -255,6 +263,28 @@ mod tests {
         assert!(
             matches!(load(&with(Some(0.12))), Outcome::Fine(said) if said.contains("0.1 cores are busy now"))
         );
+    }
+
+    #[test]
+    fn a_busy_host_is_found_with_the_programs_that_make_it_busy() {
+        let busy = HostFacts {
+            load_average_1m: Some(3.0),
+            busiest_programs: vec!["rustc (PID 812) 95 % of a core".to_owned()],
+            cpu_pressure: Some(Pressure {
+                some_10s: 0.0,
+                some_60s: 0.2,
+            }),
+            ..host()
+        };
+        let named = "; most CPU time goes to rustc (PID 812) 95 % of a core";
+        for found in [found(load(&busy)), found(pressure(&busy))] {
+            assert!(found.evidence.ends_with(named), "{found:?}");
+        }
+        let none = HostFacts {
+            busiest_programs: Vec::new(),
+            ..busy
+        };
+        assert!(!found(load(&none)).evidence.contains("CPU time"));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(super) fn host() -> HostFacts {
         governor: None,
         steal_share: None,
         busy_cores: None,
+        busiest_programs: Vec::new(),
         swapped_pages: None,
         observed: None,
         cpu_pressure: None,

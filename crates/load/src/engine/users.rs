@@ -22,6 +22,9 @@ use crate::template::Filling;
 
 /// [`Job::who`] of a request that belongs to no user and takes no row.
 pub(super) const NOBODY: u32 = u32::MAX;
+/// What is said of such an answer to a request of a session that sends a body.
+const WRONG_LOGIN: &str =
+    "if this is a login, the user, the password or the name of its token field is wrong";
 /// Most users that are made unasked.
 const MOST_UNASKED: usize = 20_000;
 
@@ -360,6 +363,29 @@ impl Engine<'_> {
         }
     }
 
+    /// What messages say of a bad answer in addition to its status: the row of the data file, and the cause where it may be a login.
+    fn detail_of_failure(&self, job: Job, recipe: &Recipe, status: u16) -> String {
+        let Some(cast) = &self.cast else {
+            return String::new();
+        };
+        if !self.tally.shows_next_failure(job.request) {
+            return String::new();
+        }
+        let row = match (recipe.session, &recipe.data) {
+            (Some(_), _) => cast.users.row_named(job.who as usize),
+            (None, Some(data)) => Some(data.named(u64::from(job.who))),
+            (None, None) => None,
+        };
+        let row = row.map_or_else(String::new, |row| format!(" ({row})"));
+        let may_be_login = recipe.session.is_some()
+            && matches!(status, 401 | 403 | 422)
+            && self.templates[job.request].sends_values();
+        match may_be_login {
+            true => format!("{row}; {WRONG_LOGIN}"),
+            false => row,
+        }
+    }
+
     /// A whole answer to a request whose answer is looked at: good or not, and
     /// what it means for the user.
     pub(super) fn judge(&mut self, slot: usize, job: Job, timing: Timing, status: u16) {
@@ -390,7 +416,9 @@ impl Engine<'_> {
             None
         };
         let good = status < 400 && rejected.is_none();
+        let mut detail = String::new();
         if !good {
+            detail = self.detail_of_failure(job, recipe, status);
             self.label_failure(job.request, job.who);
         }
         let redirect = self.connections[slot].location();
@@ -404,6 +432,7 @@ impl Engine<'_> {
                 path: &path,
                 location: redirect,
                 rejected: rejected.as_ref(),
+                detail: &detail,
             },
         );
         self.step_ended(job.request, job.who, good);

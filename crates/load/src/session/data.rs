@@ -3,12 +3,19 @@
 
 use std::path::Path;
 
+/// Columns whose values messages show, in this order: they name a row. Others may be passwords and tokens.
+const NAMING: [&str; 6] = ["email", "login", "username", "user", "name", "id"];
+
 /// Columns and rows, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Data {
+    /// Without its folder.
+    file: String,
     pub(crate) columns: Vec<String>,
     /// At least one; each as long as `columns`.
     pub(crate) rows: Vec<Vec<String>>,
+    /// The line of the file at which each row begins.
+    lines: Vec<u64>,
 }
 
 /// Why a data file cannot be used.
@@ -21,8 +28,28 @@ pub(crate) struct DataProblem {
 impl Data {
     /// The row for the n-th taker: in order, and again from the top.
     pub(crate) fn row(&self, number: u64) -> &[String] {
-        let index = number % self.rows.len() as u64;
-        &self.rows[usize::try_from(index).unwrap_or(0)]
+        &self.rows[self.index(number)]
+    }
+
+    /// What messages call this row: its line, and the value that names it. Other values may be secrets.
+    pub(crate) fn named(&self, number: u64) -> String {
+        let index = self.index(number);
+        let line = format!("line {} of {}", self.lines[index], self.file);
+        let column = NAMING.iter().find_map(|name| {
+            let is_it = |column: &String| column.eq_ignore_ascii_case(name);
+            self.columns.iter().position(is_it)
+        });
+        match column {
+            Some(column) => format!(
+                "{line}, {} = {:?}",
+                self.columns[column], self.rows[index][column]
+            ),
+            None => line,
+        }
+    }
+
+    fn index(&self, number: u64) -> usize {
+        usize::try_from(number % self.rows.len() as u64).unwrap_or(0)
     }
 }
 
@@ -48,7 +75,7 @@ pub(crate) fn read(path: &Path) -> Result<Data, DataProblem> {
         found: format!("{shown}: {error}"),
         remedy: "name a readable file, relative to the workload file",
     })?;
-    let data = parse(&bytes).map_err(|(found, remedy)| DataProblem {
+    let mut data = parse(&bytes).map_err(|(found, remedy)| DataProblem {
         found: format!("{shown}: {found}"),
         remedy,
     })?;
@@ -58,6 +85,9 @@ pub(crate) fn read(path: &Path) -> Result<Data, DataProblem> {
             remedy: "give at least one row",
         });
     }
+    data.file = path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     Ok(data)
 }
 
@@ -82,21 +112,28 @@ fn parse_csv(bytes: &[u8]) -> Result<Data, Found> {
             ));
         }
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
     for record in reader.records() {
-        rows.push(record.map_err(wrong)?.iter().map(str::to_owned).collect());
+        let record = record.map_err(wrong)?;
+        lines.push(record.position().map_or(0, csv::Position::line));
+        rows.push(record.iter().map(str::to_owned).collect());
     }
-    Ok(Data { columns, rows })
+    Ok(Data {
+        file: String::new(),
+        columns,
+        rows,
+        lines,
+    })
 }
 
 fn parse_json_lines(bytes: &[u8]) -> Result<Data, Found> {
     const REMEDY: &str = "write one JSON object a line, each with the keys of the first";
     let text = std::str::from_utf8(bytes).map_err(|error| (error.to_string(), REMEDY))?;
     let mut columns: Vec<String> = Vec::new();
-    let mut rows = Vec::new();
-    let lines = text.lines().enumerate();
-    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |found: String| (format!("line {}: {found}", index + 1), REMEDY);
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
+    let numbered = (1..).zip(text.lines());
+    for (number, line) in numbered.filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |found: String| (format!("line {number}: {found}"), REMEDY);
         let object: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         if rows.is_empty() {
@@ -111,8 +148,14 @@ fn parse_json_lines(bytes: &[u8]) -> Result<Data, Found> {
             }
         }
         rows.push(row);
+        lines.push(number);
     }
-    Ok(Data { columns, rows })
+    Ok(Data {
+        file: String::new(),
+        columns,
+        rows,
+        lines,
+    })
 }
 
 /// The text of a JSON value that is one; null is empty.
@@ -153,6 +196,16 @@ mod tests {
             assert_eq!(row[column("age")], of_csv[1]);
         }
         assert_eq!(csv.row(3), csv.row(1));
+    }
+
+    #[test]
+    fn a_row_is_named_by_its_line_and_never_by_a_secret() {
+        let users = "password,Email\ns3cret,\"a\n@x\"\nt0p,b@x\n";
+        let users = written("users.csv", users).unwrap();
+        assert_eq!(users.named(1), "line 4 of users.csv, Email = \"b@x\"");
+        assert_eq!(users.named(3), users.named(1));
+        let tokens = written("t.jsonl", "{\"token\":\"s3cret\"}\n\n{\"token\":\"t0p\"}\n").unwrap();
+        assert_eq!(tokens.named(1), "line 3 of t.jsonl");
     }
 
     #[test]

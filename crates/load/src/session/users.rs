@@ -125,6 +125,13 @@ impl<'a> Users<'a> {
         }
     }
 
+    /// What messages call the row of this user; `None` without a data file.
+    pub(crate) fn row_named(&self, user: usize) -> Option<String> {
+        let user = &self.users[user];
+        let data = self.sessions[user.session].data.as_ref()?;
+        Some(data.named(user.row))
+    }
+
     /// A request of this user fell due: true when it must wait for the answer
     /// to the one before. Otherwise the next one will have to wait for it.
     pub(crate) fn waits(&mut self, user: usize, due_ns: u64) -> bool {

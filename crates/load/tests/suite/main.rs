@@ -19,3 +19,4 @@ mod support;
 mod tls;
 mod unix;
 mod workload;
+mod wrong_user;

@@ -50,6 +50,30 @@ fn nothing_and_nothing_but_jobs() {
 }
 
 #[test]
+fn processes_of_another_application_do_not_count() {
+    let (mut one, mut other) = (sound(), sound());
+    one.flight.header.app_root = "/srv/shop/releases/2".to_owned();
+    other.flight.header.app_root = "/srv/blog".to_owned();
+    let of = |application: Option<&str>| {
+        let selection = Selection {
+            application: application.map(str::to_owned),
+            ..Selection::default()
+        };
+        Application::of(vec![one.clone(), other.clone()], &selection)
+    };
+    assert_eq!(of(Some("/srv/shop")).unwrap().traced().requests, 600);
+    let mixed = of(None).unwrap_err().to_string();
+    assert!(
+        mixed.contains("/srv/blog: ") && mixed.contains("/srv/shop: "),
+        "{mixed}"
+    );
+    assert_eq!(
+        of(Some("/srv/wiki")).unwrap_err().to_string(),
+        "\"/srv/wiki\": no process of it recorded into these files; they are of /srv/blog, /srv/shop"
+    );
+}
+
+#[test]
 fn requests_of_another_time_do_not_count() {
     let trace = sound();
     let at = |n: usize| Some(trace.flight.records[n].arrival_wall_ns);

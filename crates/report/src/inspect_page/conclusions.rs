@@ -160,7 +160,13 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
                 // The formula has no such wait and would deny it.
                 return text + &free + SHORT_WAIT;
             }
-            free + &queue_cause::words(traffic, served.uneven, one, who, served.processes)
+            let cause = queue_cause::likely(traffic, served.uneven, served.processes)
+                .unwrap_or_else(|| queue_cause::by_distribution(traffic, one, who));
+            if contradicts(queue, served.calculated) {
+                // Its sentence would be a second explanation.
+                return text + &free + &cause;
+            }
+            free + &cause
         }
         None => format!(
             "Too few {who} for the rate at which {one}s arrive make such a queue, and so does a proxy that holds {one}s back. {more}"
@@ -170,13 +176,19 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
     text
 }
 
+/// Whether the formula gives a much shorter queue than was measured.
+fn contradicts(queue: f64, calculated: Option<CalculatedQueue>) -> bool {
+    let wait_ms = calculated.and_then(|c| c.wait_ms);
+    wait_ms.is_some_and(|wait_ms| queue > BEYOND_FORMULA * wait_ms)
+}
+
 /// The command for other numbers, where its formula agrees with what was measured.
 fn by_formula(queue: f64, calculated: Option<CalculatedQueue>) -> String {
     let Some((calculated, wait_ms)) = calculated.and_then(|c| Some((c, c.wait_ms?))) else {
         return String::new();
     };
     let rate = number(calculated.rate_per_s);
-    if queue > BEYOND_FORMULA * wait_ms {
+    if contradicts(queue, Some(calculated)) {
         return format!(
             " {rate} requests a second were answered. Requests that arrive at random at that rate wait {} ms by formula (powerband calc \
              queue): for a time more arrived than were answered, or they waited before the server.",

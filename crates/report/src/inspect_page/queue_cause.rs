@@ -53,22 +53,11 @@ impl Uneven {
     }
 }
 
-/// The sentences. `one` is what is served, `who` what more of would serve more.
-pub fn words(
-    traffic: &Traffic,
-    uneven: Option<Uneven>,
-    one: &str,
-    who: &str,
-    processes: u32,
-) -> String {
-    let who = match waits_for_core(traffic) {
-        Some(_) => "cores",
-        None => who,
-    };
+/// The cause that the counters show.
+pub fn likely(traffic: &Traffic, uneven: Option<Uneven>, processes: u32) -> Option<String> {
     starved(traffic, processes)
         .or_else(|| uneven.map(one_process))
         .or_else(|| gvl_wait(traffic))
-        .unwrap_or_else(|| by_distribution(traffic, one, who))
 }
 
 /// How long the GVL is held for a request, the server's work around the application included, and how much of that without a
@@ -136,8 +125,13 @@ fn gvl_wait(traffic: &Traffic) -> Option<String> {
     ))
 }
 
-/// Nothing in the processes shows a cause: how the waits are distributed distinguishes bursts from a cost of each request.
-fn by_distribution(traffic: &Traffic, one: &str, who: &str) -> String {
+/// Where nothing in the processes shows a cause: how the waits are distributed distinguishes bursts from a cost of each request.
+/// `one` is what is served, `who` what more of would serve more.
+pub fn by_distribution(traffic: &Traffic, one: &str, who: &str) -> String {
+    let who = match waits_for_core(traffic) {
+        Some(_) => "cores",
+        None => who,
+    };
     let queue = traffic.queue.as_ref();
     let median_ms = queue.and_then(|queue| queue.p50_ms);
     let mean_ms = queue.map_or(0.0, |queue| queue.mean_ms);
@@ -183,7 +177,8 @@ mod tests {
     }
 
     fn said(traffic: &Traffic) -> String {
-        words(traffic, None, "request", "threads or processes", 2)
+        likely(traffic, None, 2)
+            .unwrap_or_else(|| by_distribution(traffic, "request", "threads or processes"))
     }
 
     #[test]
@@ -192,7 +187,7 @@ mod tests {
         let split = traffic.split.as_mut().unwrap();
         (split.held_ms, split.starved_ms, split.gvl_wait_share) = (60.0, Some(40.0), 0.9);
         traffic.server = None;
-        let single = words(&traffic, None, "request", "threads", 1);
+        let single = likely(&traffic, None, 1).unwrap();
         assert!(single.ends_with("well. More cores shorten it."), "{single}");
         let said = said(&traffic);
         assert!(said.contains("Fewer processes"), "{said}");
@@ -257,7 +252,7 @@ mod tests {
         (other.pid, other.requests) = (102, 100);
         document.processes = vec![other, process];
         let uneven = Uneven::of(&document);
-        let said = words(&queued(1.0, 900.0), uneven, "request", "threads", 2);
+        let said = likely(&queued(1.0, 900.0), uneven, 2).unwrap();
         assert!(
             said.contains("process 101 served 900 of 1,000 requests"),
             "{said}"

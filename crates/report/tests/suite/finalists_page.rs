@@ -301,3 +301,25 @@ fn what_a_run_can_miss_is_not_guessed_from_few_blocks() {
         &["How large a difference this run can miss is not known: 2 blocks are too few"],
     );
 }
+
+/// As a user's run had it: the winner was in one round alone, and ahead there of an arm with the same gain over two.
+#[test]
+fn the_round_that_had_both_says_why_the_other_was_not_confirmed() {
+    let mut document = tuned();
+    let model = document.trials.iter();
+    let model = model.clone().find(|t| t.counts() && t.saturation.is_some());
+    let model = model.unwrap().clone();
+    let mut raced = |block: u32, arm: &str, per_s: f64| {
+        let mut trial = model.clone();
+        (trial.stage, trial.block, trial.arm) = (Stage::Race, block, arm.to_owned());
+        trial.saturation.as_mut().unwrap().good_per_s = per_s;
+        document.trials.push(trial);
+    };
+    raced(101, "t6", 164.2);
+    raced(102, "t6", 158.3);
+    raced(102, "t4", 163.5);
+    let why = "it was not confirmed, because single × 4 threads was +3.3 % ahead of it in the one elimination round that had both";
+    holds(&page(&document), &[why]);
+    document.plan.margin = 0.05;
+    assert!(!flat(&page(&document)).contains("ahead of it"));
+}

@@ -79,6 +79,28 @@ fn no_formula_is_named_that_contradicts_the_queue() {
     assert!(!flat(&page(&document, 80)).contains("calc queue"));
 }
 
+/// `for a time more arrived` would contradict a cause that the counters show, or bursts that the percentiles do.
+#[test]
+fn before_free_threads_a_queue_has_one_explanation() {
+    let mut document = with_queue(8.56, 1.5);
+    document.calculated_queue.as_mut().unwrap().wait_ms = Some(1.71);
+    let requests = document.requests.as_mut().unwrap();
+    requests.wall.mean_ms = 25.0;
+    let split = requests.split.as_mut().unwrap();
+    (split.held_ms, split.starved_ms) = (15.4, Some(0.0));
+    (split.gvl_wait_ms, split.gvl_wait_share) = (8.07, 0.323);
+    let by_gvl = flat(&page(&document, 80));
+    assert!(by_gvl.contains("The likely cause is the GVL"), "{by_gvl}");
+    let split = document.requests.as_mut().unwrap().split.as_mut().unwrap();
+    (split.gvl_wait_ms, split.gvl_wait_share) = (0.1, 0.004);
+    let by_percentiles = flat(&page(&document, 80));
+    assert!(!by_percentiles.contains("likely cause"), "{by_percentiles}");
+    for said in [by_gvl, by_percentiles] {
+        assert!(said.contains("on average a thread was free."), "{said}");
+        assert!(!said.contains("for a time more arrived"), "{said}");
+    }
+}
+
 /// A process that its threads keep busy gains nothing from more of them.
 #[test]
 fn a_burst_asks_for_no_more_threads_than_keep_a_process_busy() {

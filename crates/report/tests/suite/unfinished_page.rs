@@ -1,7 +1,7 @@
 //! The pages of runs that did not come to their end.
 
 use crate::run_page::{PLAIN, holds, page, sample};
-use run::State;
+use run::{Feasibility, LatencyObjective, Stage, State};
 
 #[test]
 fn a_run_that_was_interrupted_after_its_answer_says_so_and_how_to_go_on() {
@@ -57,4 +57,71 @@ fn a_run_without_an_answer_says_how_to_go_on() {
     );
     assert!(!page.contains("--resume"), "{page}");
     assert_eq!(page.matches("puma does not start").count(), 1, "{page}");
+}
+
+/// A run that ends before its answer has no rows, and its trials are not lost.
+#[test]
+fn a_run_without_an_answer_shows_what_was_tried_so_far() {
+    let mut document = sample("tune");
+    document.verdict = None;
+    document.state = State::Interrupted;
+    document.arms.clear();
+    document.comparisons.clear();
+    let mut tried: Vec<run::Trial> = document.trials.clone();
+    tried.retain(|trial| trial.stage != Stage::Pilot && trial.counts());
+    tried.truncate(3);
+    for (trial, (arm, per_s)) in tried
+        .iter_mut()
+        .zip([("a", 100.0), ("b", 140.0), ("b", 160.0)])
+    {
+        trial.arm = arm.to_owned();
+        trial.settings.threads = if arm == "a" { 3 } else { 5 };
+        trial.saturation.as_mut().unwrap().good_per_s = per_s;
+    }
+    let mut failed = tried[0].clone();
+    failed.status = run::TrialStatus::Failed;
+    tried.push(failed);
+    document.trials.retain(|trial| trial.stage == Stage::Pilot);
+    assert!(!page(&document).contains("What was tried so far"));
+    document.trials.extend(tried);
+    let text = page(&document);
+    let row = |name: &str| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with(name));
+        line.unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    holds(&text, &["What was tried so far", "They decide nothing"]);
+    let (a, b) = (row("single × 3 threads"), row("single × 5 threads"));
+    assert!(a.contains(" 100 ") && a.ends_with("1/2"), "{a}");
+    assert!(b.contains(" 150 ") && b.ends_with(" 2"), "{b}");
+}
+
+/// A rehearsal compares nothing, so that longer windows would not help it.
+#[test]
+fn a_rehearsal_judges_no_limit() {
+    let mut document = sample("compare");
+    document.plan.objective.latency = Some(LatencyObjective {
+        percentile: 99.0,
+        limit_ms: 250.0,
+    });
+    for arm in &mut document.arms {
+        arm.feasible = Feasibility::Unclear;
+        (arm.violation_interval, arm.violation_requests) = (Some((0.0, 0.2)), Some(23));
+    }
+    let longer = "longer windows (--window";
+    let compared = page(&document);
+    assert!(
+        compared.contains("proven") && compared.contains(longer),
+        "{compared}"
+    );
+    document.plan.blocks = 1;
+    (document.comparisons, document.memory) = (Vec::new(), Vec::new());
+    (document.latency, document.pages) = (Vec::new(), Vec::new());
+    let verdict = document.verdict.as_mut().unwrap();
+    verdict.answer = run::Answer::Table;
+    verdict.sentence = "A rehearsal.".to_owned();
+    let rehearsed = page(&document);
+    for absent in ["proven", "longer windows", "limits"] {
+        assert!(!rehearsed.contains(absent), "{absent}: {rehearsed}");
+    }
 }

@@ -235,9 +235,11 @@ fn warnings(threads: &Threads, at: &ThreadsRow) -> Vec<String> {
             threads.worth * 100.0
         ));
     }
-    if at.bound_by == BoundBy::Cores && f64::from(threads.processes) > threads.cores {
+    let full = threads.cores.floor().max(1.0);
+    if at.bound_by == BoundBy::Cores && f64::from(threads.processes) > full {
         warnings.push(format!(
-            "{} processes share {} cores: the cores are the limit, and fewer processes would do as much in less memory.",
+            "{} processes share {} cores: the cores are the limit, so that fewer processes may do about as much in less memory; \
+             --processes {full:.0} shows how much.",
             threads.processes, threads.cores
         ));
     }
@@ -325,6 +327,20 @@ mod tests {
         let mut given = Given::default();
         assert!(threads(&asked("0s", "0s", "1"), &mut given).is_none());
         assert_eq!(given.problems.len(), 1);
+    }
+
+    #[test]
+    fn fewer_processes_are_not_promised_to_do_as_much() {
+        let mut args = asked("16.22ms", "2.48ms", "2");
+        args.processes = Some("3".to_owned());
+        let said = threads(&args, &mut Given::default()).unwrap().warnings;
+        assert_eq!(
+            said,
+            [
+                "3 processes share 2 cores: the cores are the limit, so that fewer processes may do about as much in less memory; \
+                 --processes 2 shows how much."
+            ]
+        );
     }
 
     #[test]

@@ -29,6 +29,8 @@ enum Measure {
     MinThroughput,
 }
 
+/// Pages that a message names.
+const MOST_NAMED: usize = 12;
 /// One side of the interval within which a share is surely.
 const TAIL: f64 = 0.025;
 
@@ -45,6 +47,21 @@ pub fn limits(given: &[String], requests: Option<u64>, problems: &mut Vec<Proble
         }
     }
     limits
+}
+
+/// The limits of pages that the workload does not have. `names`: its pages.
+pub fn unknown_pages(limits: &[Limit], names: &[&str]) -> Vec<Problem> {
+    let problem = |limit: &Limit| {
+        let page = limit.endpoint.as_deref()?;
+        (!names.contains(&page)).then(|| {
+            Problem::of(
+                &Asked::new(&limit.text, "--assert"),
+                "no request has this name",
+                format!("name one of: {}", run::first_of(names, MOST_NAMED)),
+            )
+        })
+    };
+    limits.iter().filter_map(problem).collect()
 }
 
 /// At the commas, except those within the name of a page: a piece without a limit belongs to the piece behind it.
@@ -236,8 +253,9 @@ impl Limit {
             Measure::Errors => {
                 let share = seen.failed as f64 / counted as f64;
                 let words = format!(
-                    "{} of {counted} requests failed ({:.3} %)",
-                    seen.failed,
+                    "{} of {} requests failed ({:.3} %)",
+                    run::grouped(seen.failed),
+                    run::grouped(counted),
                     share * 100.0
                 );
                 (share, share > self.limit, words)
@@ -262,7 +280,11 @@ impl Limit {
     /// 95 % interval of their share lies above what may be.
     fn of_few(&self, seen: &Seen<'_>, needed: u64) -> (AssertionOutcome, Option<f64>, String) {
         let counted = seen.counted;
-        let few = format!("{counted} requests are too few to tell; {needed} or more are needed");
+        let few = format!(
+            "{} requests are too few to tell; {} or more are needed",
+            run::grouped(counted),
+            run::grouped(needed)
+        );
         let Measure::Percentile(percentile) = self.measure else {
             return (AssertionOutcome::Unknown, None, few);
         };
@@ -276,7 +298,9 @@ impl Limit {
             return (AssertionOutcome::Unknown, None, few);
         }
         let words = format!(
-            "{over} of {counted} requests took longer or failed, at most {} % may",
+            "{} of {} requests took longer or failed, at most {} % may",
+            run::grouped(over),
+            run::grouped(counted),
             percent(may_be)
         );
         // The generator judges its p99 of enough requests only.

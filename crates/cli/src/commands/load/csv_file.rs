@@ -131,7 +131,6 @@ mod tests {
             p90_us: 1_000,
             max_us: 1_000,
             requests: 3,
-            failed: 0,
             behind: Duration::ZERO,
             draining: false,
         }

@@ -78,7 +78,6 @@ impl Observer for Follow<'_> {
             p90_us: response.value_at_quantile(0.9),
             max_us: response.max(),
             requests: progress.counts.scheduled,
-            failed: progress.errors.total(),
             behind: progress.behind,
             draining: progress.draining,
         });

@@ -16,8 +16,6 @@ pub struct Interval {
     pub max_us: u64,
     /// Requests that fell due so far.
     pub requests: u64,
-    /// Requests that failed so far.
-    pub failed: u64,
     /// How long the oldest request that is due has been waiting to be sent.
     pub behind: Duration,
     /// The window is over.

@@ -65,6 +65,12 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
     let mode = mode(args, instants_ns, seed, &mut found);
     let requests = mode.as_ref().and_then(|(_, stop)| stop.requests);
     let limits = assertions::limits(&args.asserted.assert, requests, &mut found.problems);
+    if let Some(requested) = &requested {
+        let names = requested.workload.names();
+        found
+            .problems
+            .extend(assertions::unknown_pages(&limits, &names));
+    }
     let (Some((target, _)), Some(requested), Some((mode, stop)), Some(headers), true) =
         (target, requested, mode, headers, found.problems.is_empty())
     else {

@@ -164,7 +164,7 @@ fn described(interval: &Interval) -> String {
         rate(slice.sent),
         rate(slice.ok),
         latency(slice.p50_us),
-        interval.failed,
+        slice.errors,
     );
     if interval.draining {
         words.push_str("; waiting for the last answers");
@@ -182,33 +182,40 @@ mod tests {
     use super::*;
     use load::Slice;
 
+    fn told(ok: u64, errors: u64) -> String {
+        described(&Interval {
+            elapsed: Duration::from_secs(1),
+            slice: Slice {
+                start_ns: 0,
+                length_ns: 1_000_000_000,
+                due: ok,
+                sent: ok,
+                ok,
+                errors,
+                mean_us: 1e3,
+                p50_us: 1_000,
+                p99_us: 3_000,
+            },
+            p90_us: 2_000,
+            max_us: 4_000,
+            requests: ok + errors,
+            behind: Duration::ZERO,
+            draining: false,
+        })
+    }
+
+    /// As the other figures of the line.
+    #[test]
+    fn failures_are_those_of_the_interval() {
+        let said = told(100, 2);
+        assert!(said.ends_with("failed 2"), "{said}");
+    }
+
     #[test]
     fn a_percentile_of_too_few_requests_is_not_shown() {
-        let told = |ok| {
-            described(&Interval {
-                elapsed: Duration::from_secs(1),
-                slice: Slice {
-                    start_ns: 0,
-                    length_ns: 1_000_000_000,
-                    due: ok,
-                    sent: ok,
-                    ok,
-                    errors: 0,
-                    mean_us: 1e3,
-                    p50_us: 1_000,
-                    p99_us: 3_000,
-                },
-                p90_us: 2_000,
-                max_us: 4_000,
-                requests: ok,
-                failed: 0,
-                behind: Duration::ZERO,
-                draining: false,
-            })
-        };
-        let few = told(99);
+        let few = told(99, 0);
         assert!(few.contains("p50 1.0 ms, max 4.0 ms, failed 0"), "{few}");
-        let enough = told(100);
+        let enough = told(100, 0);
         assert!(
             enough.contains("p50 1.0 ms, p99 3.0 ms, failed 0"),
             "{enough}"

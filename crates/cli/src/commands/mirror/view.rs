@@ -70,7 +70,10 @@ impl View {
         let (then, received) = std::mem::replace(&mut self.before, (elapsed, counts.received));
         let seconds = elapsed.saturating_sub(then).as_secs_f64().max(1e-3);
         let per_s = counts.received.saturating_sub(received) as f64 / seconds;
-        let mut text = format!("{} requests, {per_s:.0} a second", counts.received);
+        let mut text = format!(
+            "{} requests, {per_s:.0} a second",
+            run::grouped(counts.received)
+        );
         text.extend((counts.failed > 0).then(|| format!(", {} failed", counts.failed)));
         let kept = kept();
         let recorded = kept.recorded();
@@ -115,14 +118,18 @@ impl View {
     pub fn ended(&self, counts: &Snapshot, kept: &Kept) {
         self.line(&format!(
             "since the start: {} requests: {} answered, {} failed by the primary, {} left by their clients; {} refused because they are not HTTP",
-            counts.received, counts.answered, counts.failed, counts.aborted, counts.refused
+            run::grouped(counts.received),
+            run::grouped(counts.answered),
+            run::grouped(counts.failed),
+            run::grouped(counts.aborted),
+            run::grouped(counts.refused)
         ));
         for shadow in &counts.shadows {
             self.line(&format!(
                 "since the start: {}: {} copies, {} answered; failed: {}; dropped: {}",
                 shadow.name,
-                shadow.sampled,
-                shadow.answered,
+                run::grouped(shadow.sampled),
+                run::grouped(shadow.answered),
                 causes(&shadow.failed),
                 causes(&shadow.dropped)
             ));
@@ -134,7 +141,8 @@ impl View {
             let lost: u64 = written.lost.values().sum();
             if lost > 0 {
                 output::error(&format!(
-                    "{what}: {lost} records were not written: {}",
+                    "{what}: {} records were not written: {}",
+                    run::grouped(lost),
                     causes(&written.lost)
                 ));
             }

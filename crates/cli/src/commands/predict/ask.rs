@@ -79,6 +79,7 @@ impl Wanted {
             selection: Selection {
                 since_ns: last.or(since),
                 until_ns,
+                application: args.application.clone(),
                 ..Selection::default()
             },
             rates_per_s,

@@ -32,9 +32,12 @@ pub fn measured(application: &Application, wanted: &Wanted) -> Result<Option<Fit
     from.push_str(match model.basis {
         capacity::Basis::Full => "",
         capacity::Basis::AssumedThread => "; a thread is assumed to weigh 2 % of a process",
-        capacity::Basis::NothingShared => "; nothing is assumed to be shared between processes",
+        capacity::Basis::NothingShared => {
+            "; nothing is assumed to be shared between processes, so that more of them take at most the memory given"
+        }
         capacity::Basis::OnePoint => {
-            "; nothing is assumed to be shared between processes, and a thread to weigh 2 % of one"
+            "; nothing is assumed to be shared between processes, so that more of them take at most the memory given; a thread is assumed to \
+             weigh 2 % of a process"
         }
     });
     Ok(Some(Fitted { model, from }))

@@ -96,11 +96,12 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "validate", experiment.seed);
+    let is_new = !experiment.runs_dir.exists();
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
     // Other runs on this host name this one by it.
     let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
-    note_image(&experiment, &terminal);
+    note_image(&experiment, is_new, &terminal);
     let installation = Installation {
         guard: guard_program(),
         gem: args.experiment.gem.clone(),

@@ -197,7 +197,10 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &PathBuf, 
         let events: u64 = headers.iter().map(|h| h.claimed).sum();
         bar.show(began.elapsed(), || {
             let processes = run::counted(headers.len() as u64, "process");
-            format!("{noticed} of {processes}, {events} events")
+            format!(
+                "{noticed} of {processes}, {}",
+                run::counted(events, "event")
+            )
         });
         if headers.iter().all(|h| h.lost() > 0) {
             break;

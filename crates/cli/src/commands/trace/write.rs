@@ -5,6 +5,7 @@ use super::{Wanted, unreadable};
 use crate::Failure;
 use flight::events::Events;
 use run::trace::{Document, Process, SCHEMA};
+use run::{counted, grouped};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -101,19 +102,24 @@ pub fn page(document: &Document) -> String {
     );
     for p in &document.processes {
         page += &format!(
-            "  {} (process {}): {} requests on {} threads, {} pauses of the collector, {} events\n",
-            p.name, p.pid, p.requests, p.threads, p.collections, p.events
+            "  {} (process {}): {} on {}, {} of the collector, {}\n",
+            p.name,
+            p.pid,
+            counted(p.requests, "request"),
+            counted(p.threads, "thread"),
+            counted(p.collections, "pause"),
+            counted(p.events, "event")
         );
         if p.lost > 0 {
             page += &format!(
                 "    its file was full: {} later events are lost; give it more with --buffer, or ask for less time\n",
-                p.lost
+                grouped(p.lost)
             );
         }
         if p.torn > 0 {
             page += &format!(
                 "    {} events were being written when they were read, and are missing\n",
-                p.torn
+                grouped(p.torn)
             );
         }
     }

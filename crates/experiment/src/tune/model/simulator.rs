@@ -155,6 +155,7 @@ fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
     let selection = Selection {
         since_ns: arrivals.iter().rev().nth(newest.saturating_sub(1)).copied(),
         until_ns: None,
+        application: None,
         least: LEAST_FOR_MEANS,
     };
     let application = Application::read(&files, &selection).map_err(unusable)?;

@@ -115,7 +115,7 @@ fn what_fails_is_said_by_what_may_be() {
     let said = read("errors=0.1%", None).unwrap()[0].judge(&failed, &Doubts::default());
     assert!(
         said.sentence
-            .contains("200 of 1000 requests failed (20.000 %), at most 0.1 % may"),
+            .contains("200 of 1,000 requests failed (20.000 %), at most 0.1 % may"),
         "{said:?}"
     );
 }
@@ -165,4 +165,17 @@ fn a_percentile_that_the_requests_cannot_show_is_refused_beforehand() {
     assert!(read("p99=1s", Some(100)).is_ok());
     let said = read("p99=1s", Some(99)).unwrap_err();
     assert!(said.contains("send at least 100"), "{said}");
+}
+
+#[test]
+fn a_page_that_the_workload_does_not_have_is_refused_with_those_that_it_has() {
+    let limits = read("GET /nope:p99=1s,GET /:p99=1s,errors=0%", None).unwrap();
+    let problems = unknown_pages(&limits, &["GET /", "POST /login"]);
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "--assert = \"GET /nope:p99=1s\": no request has this name; name one of: GET /, POST /login"
+        ]
+    );
 }
