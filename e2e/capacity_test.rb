@@ -20,7 +20,7 @@ class CapacityTest < PowerbandTest
     assert_nil document["search"]["met_per_s"]
     # The page waits for 30 ms: more time would find nothing, and is not advised.
     assert_equal({ "per_s" => 5.0, "met" => false }, document["search"]["at_least"])
-    assert_match(%r{\AIt does not serve 5.* No rate meets p99 ≤ 20 ms: the quickest of \d+ answers of GET / took [3-9]\d ms},
+    assert_match(%r{\AIt does not serve 5.* No rate meets p99 ≤ 20 ms: the quickest of [\d,]+ answers of GET / took [3-9]\d ms},
                  document["sentence"])
     refute_includes ended.out, "longer --budget"
   end

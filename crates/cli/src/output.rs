@@ -82,6 +82,15 @@ pub fn style() -> report::Style {
     }
 }
 
+/// Columns at which lines of a list are cut: those of a terminal, or of `COLUMNS`. Another program has them whole.
+pub fn line_width() -> u16 {
+    let asked = std::env::var_os("COLUMNS").is_some();
+    match asked || std::io::stdout().is_terminal() {
+        true => style().width,
+        false => u16::MAX,
+    }
+}
+
 /// Columns of a page that is piped.
 const PIPED: u16 = 100;
 /// What tables need; a narrower terminal breaks their lines.

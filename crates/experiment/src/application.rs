@@ -8,6 +8,9 @@ use std::path::Path;
 /// What Rack servers start.
 const RACKUP: &str = "config.ru";
 
+/// What every Rails application has.
+const OF_RAILS: &str = "config/application.rb";
+
 /// Where Rails has a file for each environment.
 const ENVIRONMENTS: &str = "config/environments";
 
@@ -23,6 +26,9 @@ pub fn check(experiment: &Experiment) -> Result<(), Stopped> {
 }
 
 fn unknown_environment(folder: &Path, environment: &str) -> Option<String> {
+    if !folder.join(OF_RAILS).is_file() {
+        return None;
+    }
     let there = std::fs::read_dir(folder.join(ENVIRONMENTS)).ok()?;
     let mut names: Vec<String> = there
         .flatten()
@@ -91,6 +97,8 @@ mod tests {
         for name in ["test.rb", "production.rb", "README.md"] {
             std::fs::write(folder.join(name), "").unwrap();
         }
+        assert_eq!(unknown_environment(app.path(), "prodution"), None);
+        std::fs::write(app.path().join(OF_RAILS), "").unwrap();
         assert_eq!(unknown_environment(app.path(), "production"), None);
         let why = unknown_environment(app.path(), "prodution").unwrap();
         assert!(

@@ -3,7 +3,7 @@
 
 use knobs::Overlay;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,6 +19,9 @@ const FOLDER: &str = "bundles";
 
 /// The agent's variable (`docs/agent.md`).
 const VERSIONS: &str = "POWERBAND_SETUP_VERSIONS";
+
+/// What Bundler says of gems that are not there, with a capital letter or without.
+const NOT_INSTALLED: &str = "ould not find";
 
 /// Lines of what Bundler says that go into a message.
 const LINES: usize = 4;
@@ -44,15 +47,17 @@ impl ArmBundle {
     }
 }
 
-/// Those of all arms, by what each depends on.
+/// Those of all arms, by what each depends on; or why one cannot be made.
 #[derive(Debug, Default)]
-pub struct Bundles(BTreeMap<Wanted, ArmBundle>);
+pub struct Bundles(HashMap<Wanted, Result<ArmBundle, String>>);
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Wanted {
     ruby: Option<String>,
     gemfile: Option<String>,
     gems: BTreeMap<String, String>,
+    /// Variables that a Gemfile may read.
+    variables: Overlay,
 }
 
 impl Wanted {
@@ -64,6 +69,7 @@ impl Wanted {
             ruby,
             gemfile: overlay.gemfile().map(str::to_owned),
             gems,
+            variables: overlay.of_free_variables(),
         })
     }
 
@@ -93,20 +99,21 @@ pub struct Workshop<'a> {
 impl Bundles {
     /// Makes the bundle that the arm needs, unless there is one; the reason where it cannot be made.
     pub fn make(&mut self, overlay: &Overlay, workshop: &Workshop<'_>) -> Result<(), String> {
-        let Some(wanted) = Wanted::of(overlay).filter(|wanted| !self.0.contains_key(wanted)) else {
+        let Some(wanted) = Wanted::of(overlay) else {
             return Ok(());
         };
-        let folder = workshop.scratch.join(FOLDER).join(self.0.len().to_string());
-        let bundle = workshop
-            .bundle(&wanted, &folder)
-            .map_err(|why| format!("{}: {why}", wanted.shown()))?;
-        self.0.insert(wanted, bundle);
-        Ok(())
+        let number = self.0.len();
+        let made = self.0.entry(wanted).or_insert_with_key(|wanted| {
+            let folder = workshop.scratch.join(FOLDER).join(number.to_string());
+            let bundle = workshop.bundle(wanted, &folder);
+            bundle.map_err(|why| format!("{}: {why}", wanted.shown()))
+        });
+        made.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     /// The bundle of an arm that has one of its own.
     pub fn of(&self, overlay: &Overlay) -> Option<&ArmBundle> {
-        let bundle = self.0.get(&Wanted::of(overlay)?)?;
+        let bundle = self.0.get(&Wanted::of(overlay)?)?.as_ref().ok()?;
         (!bundle.environment.is_empty()).then_some(bundle)
     }
 }
@@ -146,7 +153,8 @@ impl Workshop<'_> {
             .find(|(_, version)| version.is_empty());
         match absent {
             Some((gem, _)) => Err(format!(
-                "the bundle does not activate {gem}, because its group is left out (bundle config without); take the gem out of that group"
+                "the bundle does not activate {gem}: the Gemfile leaves it out here, by a group (bundle config without), a platform or a \
+                 condition; take the gem out of that"
             )),
             None => Ok(bundle),
         }
@@ -163,16 +171,20 @@ fn requirement(version: &str) -> String {
 
 /// What Bundler said, with the remedy.
 fn refusal(said: &str, gems: &BTreeMap<String, String>) -> String {
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = said.lines().map(str::trim);
+    // RubyGems names gems of other Rubies.
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("Ignoring "));
     let lines: Vec<&str> = lines.take(LINES).collect();
     let said = lines.join(" ");
     let installs: Vec<String> = gems
         .iter()
         .map(|(gem, version)| format!("gem install {gem} --version '{}'", requirement(version)))
         .collect();
-    match installs.is_empty() {
-        true => format!("{said}; install the gems of the Gemfile for this Ruby"),
-        false => format!(
+    // Everything else, such as a conflict, says what to do by itself.
+    match (said.contains(NOT_INSTALLED), installs.is_empty()) {
+        (false, _) => said,
+        (true, true) => format!("{said}; install the gems of the Gemfile for this Ruby"),
+        (true, false) => format!(
             "{said}; install what is missing, such as by {}, for the Ruby of this configuration",
             installs.join(" && ")
         ),

@@ -43,6 +43,8 @@ struct Against<'a> {
     experiment: &'a Experiment,
     /// The Ruby that runs where none is named.
     found: &'a RubyInfo,
+    /// The server's environment, but for what `app.prepare` adds.
+    env: &'a Variables,
     /// The run folder.
     scratch: &'a Path,
     watcher: &'a dyn Watcher,
@@ -53,6 +55,7 @@ impl ArmEnvironments {
     pub fn check(
         experiment: &Experiment,
         found: &RubyInfo,
+        env: &Variables,
         scratch: &Path,
         watcher: &dyn Watcher,
     ) -> Result<ArmEnvironments, Stopped> {
@@ -60,6 +63,7 @@ impl ArmEnvironments {
         let against = Against {
             experiment,
             found,
+            env,
             scratch,
             watcher,
         };
@@ -94,7 +98,7 @@ impl ArmEnvironments {
         if wrong.is_empty() {
             let variables = self.variables(&arm.overlay, &experiment.env);
             wrong = refused(arm, experiment, program, found, variables.clone());
-            let mut env = experiment.env.clone();
+            let mut env = against.env.clone();
             env.extend(variables);
             let workshop = Workshop {
                 app_dir: &experiment.app_dir,
@@ -102,8 +106,12 @@ impl ArmEnvironments {
                 ruby: program,
                 env,
             };
-            let no_bundle = self.bundles.make(&arm.overlay, &workshop).err();
-            wrong.extend(no_bundle.map(Refusal::ByAny));
+            wrong.extend(wrong_with_bundle(
+                &mut self.bundles,
+                arm,
+                experiment,
+                &workshop,
+            ));
         }
         Ok(wrong)
     }
@@ -201,6 +209,25 @@ impl ArmEnvironments {
             })
         })
     }
+}
+
+/// Each revision has its own Gemfile, and one bundle would hide what they change there.
+fn wrong_with_bundle(
+    bundles: &mut Bundles,
+    arm: &Arm,
+    experiment: &Experiment,
+    workshop: &Workshop<'_>,
+) -> Option<Refusal> {
+    let of_revisions = !experiment.revisions.all.is_empty();
+    let why = match (of_revisions, arm.overlay.gems().first_key_value()) {
+        (false, _) => bundles.make(&arm.overlay, workshop).err(),
+        (true, None) => None,
+        (true, Some((gem, version))) => Some(format!(
+            "{}{gem}={version}: the revisions of a check run with the gems of their own Gemfiles; leave it out",
+            knobs::GEM
+        )),
+    };
+    why.map(Refusal::ByAny)
 }
 
 /// The URL with this pool, whatever it says of one.

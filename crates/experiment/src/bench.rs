@@ -87,7 +87,8 @@ impl<'a> Bench<'a> {
             Some(_) => None,
             None => Some(built_agent(installation, &found)?),
         };
-        let mut arm_environments = ArmEnvironments::check(experiment, &found, scratch, watcher)?;
+        let mut arm_environments =
+            ArmEnvironments::check(experiment, &found, &env, scratch, watcher)?;
         if agent.is_some() {
             for ruby in arm_environments.rubies.each() {
                 let (_, extension) = built_agent(installation, &ruby.info)?;

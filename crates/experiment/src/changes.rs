@@ -23,7 +23,12 @@ const DATABASE: &str = "DATABASE_URL";
 /// The changes, and what is left to be set or looked at by hand.
 pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let experiment = bench.experiment;
-    let variables = bench.variables(arm);
+    let mut variables = bench.variables(arm);
+    if let Some(bundle) = bench.arm_environments.bundle(&arm.overlay) {
+        // It is in the run folder.
+        variables.retain(|name, _| !bundle.environment.contains_key(name));
+        variables.extend(arm.overlay.variables());
+    }
     let (mut changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
     for change in &mut changes {
         change.crc32 = Some(crc32(&experiment.app_dir.join(&change.path)));

@@ -260,7 +260,10 @@ impl<'a> Procedure<'a> {
         measured.trial.predicted = model
             .filter(|_| arm.overlay.is_empty() && of_first)
             .and_then(|model| model.foreseen(arm.settings));
-        document.versions.extend(measured.versions);
+        for (name, version) in measured.versions {
+            let all = document.versions.entry(name).or_default();
+            *all = with_version(all, version);
+        }
         // Not by what the document shows of it, where secrets look alike.
         let overlay = goal.baseline_overlay();
         let baseline = of_first
@@ -422,4 +425,28 @@ pub fn all_failed(trials: &[Trial], stage: Stage, arm: &str) -> Option<(usize, S
 pub fn last_reason(trials: &[Trial]) -> String {
     let mut reasons = trials.iter().rev();
     reasons.find_map(|t| t.reason.clone()).unwrap_or_default()
+}
+
+/// Versions of all configurations, with one more: `3.3.11, 3.4.9`.
+fn with_version(all: &str, version: String) -> String {
+    let mut versions: Vec<&str> = all.split(", ").filter(|one| !one.is_empty()).collect();
+    if !versions.contains(&version.as_str()) {
+        versions.push(&version);
+    }
+    versions.sort_unstable();
+    versions.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_configurations_are_listed_once_each() {
+        let mut all = String::new();
+        for version in ["3.4.9", "3.3.11", "3.4.9"] {
+            all = with_version(&all, version.to_owned());
+        }
+        assert_eq!(all, "3.3.11, 3.4.9");
+    }
 }

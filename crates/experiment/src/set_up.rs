@@ -94,7 +94,7 @@ fn other_version(versions: &BTreeMap<String, String>, serving: &[&Setup]) -> Opt
             knob: format!("{}{gem}", knobs::GEM).into(),
             asked: version.clone(),
             runs_with,
-            hint: "the start command must run the server by bundle exec",
+            hint: "the start command must run the server by bundle exec, and nothing may select another Gemfile",
         })
     })
 }

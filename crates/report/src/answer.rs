@@ -245,8 +245,8 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .find(|rates| unclear && rates.arm == arm.name);
     let apart = searched.map_or_else(String::new, |rates| match rates.search.low_per_s {
         Some(low) => format!(
-            "; the search for the highest rate, which does not count here, shows with 95 % confidence that it is kept up to {} for as long \
-             as its windows last",
+            "; the search for the highest rate, which tries one configuration after the other and so decides nothing here, met the limit \
+             up to {} with 95 % confidence, within its windows",
             per_s(low)
         ),
         None => "; the search for the highest rate does not count here".to_owned(),
@@ -286,7 +286,9 @@ fn memory(
     match document.plan.objective.max_memory_bytes {
         Some(limit) => {
             let still = match arm.thousands_until(limit) {
-                Some(_) => " in the trials, but perhaps growing (see below)",
+                Some(_) => {
+                    " in the trials; the memory may still be growing (see Before you believe it)"
+                }
                 None => "",
             };
             format!(

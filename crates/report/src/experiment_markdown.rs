@@ -125,18 +125,22 @@ fn about(document: &Document) -> String {
 }
 
 fn measured(page: &mut String, document: &Document) {
-    let head = [
+    let compares_latency = !document.latency.is_empty();
+    let mut head = vec![
         "configuration",
         "answers a second",
         "against the first",
         "verdict",
         "p50, ms",
         "p99, ms",
+    ];
+    head.extend(compares_latency.then_some("p95 against the first"));
+    head.extend([
         "CPU a request, ms",
         "PSS",
         "growth a thousand requests",
         "trials",
-    ];
+    ]);
     rows(page, &head, 1);
     for arm in &document.arms {
         let decided = comparison_of(document, arm).filter(|c| decides(c));
@@ -155,26 +159,36 @@ fn measured(page: &mut String, document: &Document) {
             0 => arm.trials.to_string(),
             failed => format!("{} of {}", arm.trials, arm.trials + failed),
         };
-        line(
-            page,
-            &[
-                called(document, arm),
-                arm.capacity_per_s.map_or_else(none, rate),
-                change,
-                verdict,
-                percentile(arm, arm.p50_ms),
-                match has_p99(document, arm) {
-                    true => percentile(arm, arm.p99_ms),
-                    false => none(),
-                },
-                arm.cpu_ms_per_request
-                    .map_or_else(none, |ms| number_of_ms(Some(ms))),
-                memory(document, arm),
-                growth.unwrap_or_else(none),
-                trials,
-            ],
-        );
+        let mut row = vec![
+            called(document, arm),
+            arm.capacity_per_s.map_or_else(none, rate),
+            change,
+            verdict,
+            percentile(arm, arm.p50_ms),
+            match has_p99(document, arm) {
+                true => percentile(arm, arm.p99_ms),
+                false => none(),
+            },
+        ];
+        row.extend(compares_latency.then(|| latency(document, arm)));
+        row.extend([
+            arm.cpu_ms_per_request
+                .map_or_else(none, |ms| number_of_ms(Some(ms))),
+            memory(document, arm),
+            growth.unwrap_or_else(none),
+            trials,
+        ]);
+        line(page, &row);
     }
+}
+
+/// Its change against the first, with the verdict.
+fn latency(document: &Document, arm: &ArmSummary) -> String {
+    let tested = document.latency.iter().find(|c| c.candidate == arm.name);
+    tested.map_or_else(none, |c| {
+        let change = change_with_interval(c.ratio, c.low, c.high);
+        format!("{change}: {}", c.word())
+    })
 }
 
 /// With its change against the first, where that was tested.

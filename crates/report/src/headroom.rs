@@ -32,7 +32,7 @@ fn traffic(sheet: &mut Sheet, document: &Document, arm: &ArmSummary, room: &Head
             (false, _) => " (its latency is not known: no window counts)".to_owned(),
         };
         sheet.prose(&format!(
-            "At {asked} requests a second it is {:.0} % busy{latency}.",
+            "{asked} requests a second are {:.0} % of the most that it answers{latency}.",
             room.utilisation_at_rate * 100.0
         ));
     }
@@ -70,7 +70,7 @@ fn overlap(document: &Document, arm: Option<&ArmSummary>, room: &Headroom) -> St
         |_| ", and more if its memory goes on growing (see below)",
     );
     format!(
-        "while two deploys overlap it needs {}{more}.",
+        "while the old and the new deploy run, they need {}{more}.",
         bytes(needed)
     )
 }

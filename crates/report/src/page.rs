@@ -163,6 +163,13 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if failed > 0 {
         let _ = write!(text, "; {failed} more failed");
     }
+    if plan.timing.saturation_s > 0.0 {
+        let _ = write!(
+            text,
+            ". Windows of a trial: {:.1} s at full load, {:.1} s at the rate of the latency",
+            plan.timing.saturation_s, plan.timing.objective_s
+        );
+    }
     let _ = write!(
         text,
         ". Throughput: {}, each of which sends its next request as soon as it is answered.",
@@ -186,12 +193,12 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if let Some(asked) = plan.rate_per_s {
         let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
             format!(
-                ", {:.0} % of the {} that the {} configuration answered at full load in the pilot",
+                ", {:.0} % of the {} that {} answered at full load in the pilot, the first trials",
                 100.0 * asked / capacity,
                 rate(capacity),
                 match baseline_word(document) {
-                    "today" => "present",
-                    other => other,
+                    "today" => "today's settings".to_owned(),
+                    other => format!("the {other} configuration"),
                 }
             )
         });
@@ -202,7 +209,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
         );
     }
     if !document.comparisons.is_empty() {
-        text.push_str(" A block is one trial of all that is compared, close together in time.");
+        text.push_str(" A block is one trial of each configuration, close together in time.");
     }
     let can_miss = plan.detectable.can_miss();
     let can_miss = can_miss.filter(|_| document.compares_throughput());
@@ -248,10 +255,17 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     sheet.table(tables::deciding(document, sheet.style()));
     sheet.prose(&format!(
         "In parentheses: the 95 % interval of the change. p-value: how often two equal configurations would differ this clearly by \
-         chance. Chance leads to a claim in at most {:.0} % of the runs{}.",
+         chance. Where two are equal, at most {:.0} % of the runs claim a difference{}.",
         document.plan.alpha * 100.0,
         if several && document.kind != Kind::Tune { ", for each comparison" } else { "" }
     ));
+    let others = !document.latency.is_empty() || !document.memory.is_empty();
+    if others && document.assertions.is_empty() {
+        let metric = document.plan.objective.metric().words();
+        sheet.prose(&format!(
+            "The answer rests on {metric}, not on the verdicts below."
+        ));
+    }
     if !document.latency.is_empty() {
         sheet.line("");
         sheet.table(tables::latency(document, sheet.style()));
@@ -389,7 +403,7 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     }
     let with = match verdict.changes.is_empty() {
         true => "What to change by hand",
-        false => "What the diffs do not do: set or check it by hand",
+        false => "What the diffs do not do, to set or check by hand",
     };
     sheet.listed(with, &verdict.by_hand);
 }

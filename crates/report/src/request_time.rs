@@ -90,7 +90,7 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
         return measured.map(|_| {
             format!(
                 "{} has fewer threads than that: {why}; powerband calc threads --held {:.2}ms --io {:.2}ms --cores {} --processes {} shows \
-                 what each adds.",
+                 what each further thread adds.",
                 called(document, arm),
                 profile.held_ms,
                 profile.io_ms,

@@ -151,7 +151,11 @@ pub fn environments(document: &Document, style: Style) -> Table {
 
 /// What a request costs in each arm, and why the arm was tried.
 pub fn details(document: &Document, style: Style) -> Table {
-    let head = ["configuration", "CPU a request", "why, and how it left"];
+    let head = [
+        "configuration",
+        "CPU a request",
+        "why it was tried, and its end",
+    ];
     let mut table = table(style, &head, 1);
     align_left(&mut table, head.len() - 1);
     for arm in &document.arms {

@@ -173,7 +173,7 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
         let rounds = document.comparisons.iter().any(|c| !decides(c));
         format!(
             "A change compares trials of the same block{}; the figures next to it are medians of all trials of the row, so that \
-             both can differ slightly.",
+             the change can differ slightly from that of the medians.",
             if rounds { " or elimination round" } else { "" }
         )
     })

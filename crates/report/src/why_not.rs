@@ -250,9 +250,9 @@ fn raced(document: &Document, arm: &ArmSummary, reference: &ArmSummary, left: &s
     if let Some((ahead, rounds)) = ahead_in_shared_rounds(document, arm, reference) {
         let _ = write!(
             text,
-            ", because {} was {} ahead of it in {}",
+            "; {} served {:.1} % more than it in {}",
             called(document, reference),
-            rounded_change(ahead),
+            (ahead - 1.0) * 100.0,
             match rounds {
                 1 => "the one elimination round that had both".to_owned(),
                 rounds => format!("the {rounds} elimination rounds that had both"),

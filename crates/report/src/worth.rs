@@ -61,6 +61,7 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
         .iter()
         .map(|set| format!("{}={}", set.variable, shell_word(&set.holds)));
     let variables: Vec<String> = variables.collect();
+    let (gems, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|set| is_gem(set));
     let mut by_hand: Vec<&str> = others.iter().map(|set| set.knob.as_str()).collect();
     if kept.iter().any(|added| added.preloads) {
         by_hand.push("preload");
@@ -69,6 +70,12 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
         sheet.prose(&format!(
             "In the server's environment: {}",
             variables.join(" ")
+        ));
+    }
+    for set in gems {
+        sheet.prose(&format!(
+            "In the Gemfile: {}, \"{}\"",
+            set.variable, set.holds
         ));
     }
     if !by_hand.is_empty() {
@@ -139,9 +146,10 @@ fn judged(
     };
     let mut why = vec![of("throughput", throughput)];
     why.extend(memory.map(|memory| of("memory", memory)));
-    // It scatters more than the others, so that it speaks against a setting alone.
+    // It scatters more than the others, so that only a longer one counts.
+    let open = |c: &&Comparison| matches!(c.outcome, Outcome::Worse | Outcome::Undecided);
+    why.extend(latency.filter(open).map(|c| of("p95 response time", c)));
     let slower = latency.filter(|latency| latency.outcome == Outcome::Worse);
-    why.extend(slower.map(|latency| of("p95 response time", latency)));
     let breaks = arm.feasible == Feasibility::Breaks;
     if breaks {
         why.push("breaks a limit".to_owned());
@@ -210,6 +218,11 @@ fn arm_text(arm: &ArmSummary) -> String {
         text = text + "," + &typed(set);
     }
     text
+}
+
+/// Whether its knob is the version of a gem, whose line in a Gemfile then begins with its variable.
+fn is_gem(set: &SetVariable) -> bool {
+    set.variable.starts_with("gem \"")
 }
 
 /// Whether its knob is a variable of the environment, and its value is known.

@@ -77,7 +77,8 @@ pub struct Document {
     /// It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
-    /// p95 of their response time likewise, at the common rate; `compare`, `sweep` and `check` only, absent without a common rate.
+    /// p95 of the response time of the arms of deciding comparisons at the common rate, over the same blocks; `compare`, `sweep` and
+    /// `check` only, absent without a common rate. It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency: Vec<Comparison>,
     /// The response time of each page in the arms of these comparisons; `compare`, `sweep` and `check` only. Absent where the

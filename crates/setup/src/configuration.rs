@@ -103,6 +103,7 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
     };
     text.push_str(
         "# Many records, one a request, come from a data file (docs/load.md#values), such as products.csv with the header line id:\n\
+         # [[workload.request]]\n\
          # path = \"/products/{{id}}\"\n\
          # data = \"products.csv\"\n",
     );
@@ -217,7 +218,7 @@ mod tests {
         for source in [Source::Routes, Source::RailsLog, Source::Recording] {
             let (text, _) = made(Some(&pages(source)), "");
             assert!(
-                text.contains("# path = \"/products/{{id}}\"\n# data = \"products.csv\"\n"),
+                text.contains("# [[workload.request]]\n# path = \"/products/{{id}}\"\n# data = \"products.csv\"\n"),
                 "{text}"
             );
         }

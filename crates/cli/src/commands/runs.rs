@@ -26,7 +26,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
         output::say(&none_under(&args.runs));
     }
     if !args.prune {
-        output::print(&report::listing(&found, output::style().width))?;
+        output::print(&report::listing(&found, output::line_width()))?;
         return Ok(0);
     }
     // Its owner keeps a run under another name.
@@ -43,7 +43,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     if !args.yes {
-        output::print(&report::listing(&going, output::style().width))?;
+        output::print(&report::listing(&going, output::line_width()))?;
         output::say("nothing was deleted; add --yes to delete these");
         return Ok(0);
     }
@@ -58,7 +58,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
             }
         }
     }
-    output::print(&report::listing(&deleted, output::style().width))?;
+    output::print(&report::listing(&deleted, output::line_width()))?;
     output::say(&format!("deleted: {}", deleted.len()));
     Ok(u8::from(failed))
 }

@@ -26,21 +26,33 @@ impl App {
     }
 
     fn made(&self, knobs: &[(&str, &str)]) -> Result<Option<ArmBundle>, String> {
+        self.made_with(knobs, &[])
+    }
+
+    fn made_with(
+        &self,
+        knobs: &[(&str, &str)],
+        more: &[(&str, &str)],
+    ) -> Result<Option<ArmBundle>, String> {
         let overlay = Overlay::of(knobs).unwrap();
         let app_dir = self.dir.path().join("app");
         let workshop = Workshop {
             app_dir: &app_dir,
             scratch: &self.dir.path().join("run"),
             ruby: OsStr::new("ruby"),
-            env: [(
-                "GEM_PATH".to_owned(),
-                self.dir.path().join("gems").display().to_string(),
-            )]
-            .into(),
+            env: self.env(more),
         };
         let mut bundles = Bundles::default();
         bundles.make(&overlay, &workshop)?;
         Ok(bundles.of(&overlay).cloned())
+    }
+
+    fn env(&self, more: &[(&str, &str)]) -> Variables {
+        let gems = self.dir.path().join("gems").display().to_string();
+        let path = ("GEM_PATH", gems.as_str());
+        let more = more.iter().chain([&path]);
+        more.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     fn file(&self, path: &str) -> String {
@@ -107,19 +119,100 @@ fn the_settings_of_the_application_s_bundle_hold() {
     let app = App::new(GEMFILE);
     let settings = app.dir.path().join("app/.bundle");
     std::fs::create_dir(&settings).unwrap();
-    let config = "---\nBUNDLE_FROZEN: \"true\"\nBUNDLE_DEPLOYMENT: \"true\"\nBUNDLE_JOBS: \"3\"\n";
+    let config = "---\nBUNDLE_FROZEN: \"true\"\nBUNDLE_DEPLOYMENT: \"true\"\nBUNDLE_WITHOUT: \"test:lint\"\n\
+                  BUNDLE_GEMS__EXAMPLE__COM: \"user:hunter2\"\n";
     std::fs::write(settings.join("config"), config).unwrap();
     // Of the gems below vendor/bundle, of which there are none.
     let why = app.made(&[("gem.probe", "1.0")]).unwrap_err();
     assert!(why.contains("probe"), "{why}");
     let copied = app.file("run/bundles/0/.bundle/config");
-    assert!(copied.contains("BUNDLE_JOBS: \"3\""), "{copied}");
+    assert!(copied.contains("BUNDLE_WITHOUT: \"test:lint\""), "{copied}");
+    assert!(!copied.contains("hunter2"), "{copied}");
     assert!(copied.contains("app/vendor/bundle"), "{copied}");
     assert!(
         !copied.contains("FROZEN") && !copied.contains("DEPLOYMENT"),
         "{copied}"
     );
     assert_eq!(app.file("app/.bundle/config"), config);
+}
+
+#[test]
+fn a_bundler_around_powerband_and_its_settings_change_nothing() {
+    let app = App::new(GEMFILE);
+    let own_lock = app
+        .dir
+        .path()
+        .join("app/Gemfile.lock")
+        .display()
+        .to_string();
+    let around = [
+        ("BUNDLE_LOCKFILE", own_lock.as_str()),
+        ("BUNDLER_VERSION", "1.0.0"),
+        ("BUNDLE_FROZEN", "true"),
+    ];
+    let bundle = app.made_with(&[("gem.probe", "2")], &around);
+    assert_eq!(bundle.unwrap().unwrap().versions["probe"], "2.0.0");
+    assert!(!Path::new(&own_lock).exists());
+    // Another Gemfile of the application's settings.
+    let settings = app.dir.path().join("app/.bundle");
+    std::fs::create_dir(&settings).unwrap();
+    std::fs::write(
+        settings.join("config"),
+        "---\nBUNDLE_GEMFILE: \"next.gemfile\"\n",
+    )
+    .unwrap();
+    let next = format!("puts 'a Gemfile may print'\n{GEMFILE}");
+    std::fs::write(app.dir.path().join("app/next.gemfile"), next).unwrap();
+    let bundle = app.made(&[("gem.probe", "2.0.0")]).unwrap().unwrap();
+    assert_eq!(bundle.versions["probe"], "2.0.0");
+    assert!(
+        app.file("run/bundles/0/Gemfile")
+            .contains("app/next.gemfile")
+    );
+    assert!(!app.dir.path().join("app/next.gemfile.lock").exists());
+}
+
+#[test]
+fn a_gem_from_elsewhere_is_taken_from_the_installed_ones() {
+    for line in [
+        "gem \"probe\", gitlab: \"us/probe\", require: false",
+        "path(\"engines\") { gem \"probe\" }",
+    ] {
+        let app = App::new(&format!("source \"https://rubygems.org\"\n{line}\n"));
+        std::fs::create_dir(app.dir.path().join("app/engines")).unwrap();
+        let bundle = app.made(&[("gem.probe", "1.0")]).unwrap().unwrap();
+        assert_eq!(bundle.versions["probe"], "1.0.3", "{line}");
+    }
+}
+
+#[test]
+fn a_variable_that_the_gemfile_reads_makes_another_bundle() {
+    let app = App::new("source \"https://rubygems.org\"\ngem \"probe\"\n");
+    let mut bundles = Bundles::default();
+    for (value, number) in [("1", 0), ("2", 1), ("1", 0)] {
+        let overlay = Overlay::of(&[("gem.probe", "1.0"), ("env.EDGE", value)]).unwrap();
+        let workshop = Workshop {
+            app_dir: &app.dir.path().join("app"),
+            scratch: &app.dir.path().join("run"),
+            ruby: OsStr::new("ruby"),
+            env: app.env(&[]),
+        };
+        bundles.make(&overlay, &workshop).unwrap();
+        let folder = format!("bundles/{number}/Gemfile");
+        let environment = &bundles.of(&overlay).unwrap().environment;
+        assert!(
+            environment["BUNDLE_GEMFILE"].ends_with(&folder),
+            "{environment:?}"
+        );
+    }
+    // What cannot be made is tried once.
+    std::fs::write(
+        app.dir.path().join("app/Gemfile"),
+        "gem 'probe'\nthis is no Gemfile\n",
+    )
+    .unwrap();
+    let why = app.made(&[("gem.probe", "1.0")]).unwrap_err();
+    assert!(!why.contains("gem install"), "{why}");
 }
 
 #[test]

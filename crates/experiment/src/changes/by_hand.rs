@@ -56,7 +56,7 @@ fn what_to_do(kind: ServerKind, arm: &Arm, files: &Files, chosen: &Chosen) -> Op
             chosen.value
         ),
         (RUBY, _) => "this Ruby ran the server; let the image, the unit or the version manager start the server with \
-                      it, because no configuration of the application decides that"
+                      it, because no configuration of the application decides that; a Gemfile that names another Ruby is to name this one"
             .to_owned(),
         (_, Some(Place::Configuration(Program::Nginx))) => nginx(files, chosen)?,
         _ => return None,

@@ -409,7 +409,7 @@ fn of_knobs() -> Map<String, Value> {
     let versions = json!({
         "type": "object",
         "description": "Versions of gems that are installed.",
-        "additionalProperties": {"type": "string"},
+        "additionalProperties": {"type": ["string", "integer"]},
     });
     properties.insert("gem".to_owned(), versions);
     // A version, or a section of Puma's directives.
@@ -427,6 +427,9 @@ fn of_knob(knob: &Knob) -> Value {
         Kind::OneOf(words) => json!({"enum": words}),
         Kind::Size { .. } | Kind::Milliseconds { .. } | Kind::Text => like(Like::Text),
     };
+    if knobs::is_version(knob.name) {
+        schema = json!({"type": "string"});
+    }
     schema["description"] = json!(format!("{} Takes {}.", knob.about, knob.takes()));
     schema["examples"] = json!([knob.example]);
     schema

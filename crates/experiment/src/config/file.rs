@@ -350,10 +350,7 @@ mod tests {
         for key in ["baseline.ruby in", "baseline.puma in"] {
             assert!(text.contains(key), "{text}");
         }
-        assert!(
-            text.contains("write it in quotes, such as puma = \"8.0\""),
-            "{text}"
-        );
+        assert!(text.contains("write it in quotes"), "{text}");
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Reader {
             } else if value.is_float() && knobs::is_version(&name) {
                 self.problems.push(Problem::with(
                     format!("{section}.{name} in {} is a number, and a version such as 3.10 would lose its zero", self.file),
-                    format!("write it in quotes, such as {key} = \"8.0\""),
+                    "write it in quotes".to_owned(),
                 ));
             } else if let Some(text) = plain(value) {
                 settings.push(format!("{name}={}", knobs::quoted(&text)));

@@ -43,7 +43,7 @@ fn highest(search: &RateSearch) -> (String, u8) {
     let kept = objective.to_string();
     let interval = match (search.low_per_s, search.high_per_s) {
         (Some(low), Some(high)) => format!(
-            "with 95 % confidence the limit lies between {} and {}",
+            "with 95 % confidence the highest rate lies between {} and {}",
             figure(low),
             figure(high)
         ),

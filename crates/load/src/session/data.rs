@@ -3,9 +3,6 @@
 
 use std::path::Path;
 
-/// Columns whose values messages show, in this order: they name a row. Others may be passwords and tokens.
-const NAMING: [&str; 6] = ["email", "login", "username", "user", "name", "id"];
-
 /// Columns and rows, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Data {
@@ -31,21 +28,9 @@ impl Data {
         &self.rows[self.index(number)]
     }
 
-    /// What messages call this row: its line, and the value that names it. Other values may be secrets.
+    /// What messages call this row: its line. Its values may be secrets, or say who somebody is.
     pub(crate) fn named(&self, number: u64) -> String {
-        let index = self.index(number);
-        let line = format!("line {} of {}", self.lines[index], self.file);
-        let column = NAMING.iter().find_map(|name| {
-            let is_it = |column: &String| column.eq_ignore_ascii_case(name);
-            self.columns.iter().position(is_it)
-        });
-        match column {
-            Some(column) => format!(
-                "{line}, {} = {:?}",
-                self.columns[column], self.rows[index][column]
-            ),
-            None => line,
-        }
+        format!("line {} of {}", self.lines[self.index(number)], self.file)
     }
 
     fn index(&self, number: u64) -> usize {
@@ -202,7 +187,7 @@ mod tests {
     fn a_row_is_named_by_its_line_and_never_by_a_secret() {
         let users = "password,Email\ns3cret,\"a\n@x\"\nt0p,b@x\n";
         let users = written("users.csv", users).unwrap();
-        assert_eq!(users.named(1), "line 4 of users.csv, Email = \"b@x\"");
+        assert_eq!(users.named(1), "line 4 of users.csv");
         assert_eq!(users.named(3), users.named(1));
         let tokens = written("t.jsonl", "{\"token\":\"s3cret\"}\n\n{\"token\":\"t0p\"}\n").unwrap();
         assert_eq!(tokens.named(1), "line 3 of t.jsonl");

@@ -49,7 +49,7 @@ fn the_first_failure_names_the_row_of_the_user_and_not_the_password() {
     assert_eq!(
         outcome.first_error.as_deref(),
         Some(
-            "POST /login: answered 422 (line 3 of users.csv, email = \"b@x.test\"); if this is a login, the user, the password or \
+            "POST /login: answered 422 (line 3 of users.csv); if this is a login, the user, the password or \
              the name of its token field is wrong"
         )
     );

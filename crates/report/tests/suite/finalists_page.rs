@@ -318,7 +318,7 @@ fn the_round_that_had_both_says_why_the_other_was_not_confirmed() {
     raced(101, "t6", 164.2);
     raced(102, "t6", 158.3);
     raced(102, "t4", 163.5);
-    let why = "it was not confirmed, because single × 4 threads was +3.3 % ahead of it in the one elimination round that had both";
+    let why = "it was not confirmed; single × 4 threads served 3.3 % more than it in the one elimination round that had both";
     holds(&page(&document), &[why]);
     document.plan.margin = 0.05;
     assert!(!flat(&page(&document)).contains("ahead of it"));

@@ -124,8 +124,9 @@ fn memory_within_its_limit_that_perhaps_grows_is_called_so() {
     let mib = f64::from(1 << 20);
     for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {
         document.arms[1].growth_bytes_per_thousand = Some(grown);
-        let said =
-            flat(&page(&document)).contains("kept in the trials, but perhaps growing (see below)");
+        let said = flat(&page(&document)).contains(
+            "kept in the trials; the memory may still be growing (see Before you believe it)",
+        );
         let deploys = flat(&page(&document)).contains("and more if its memory goes on growing");
         assert_eq!(deploys, still, "{grown}");
         assert_eq!(said, still, "{grown}");

@@ -11,6 +11,7 @@ mod finalists_page;
 mod growing_page;
 mod inspect_page;
 mod inspect_queue_page;
+mod latency_page;
 mod measured_page;
 mod memory_page;
 mod no_latency_page;

@@ -54,7 +54,7 @@ fn a_change_is_told_from_the_answer_to_the_details() {
             "Where a request spends its time today, at full load",
             "about 10 others can be waiting, so about 11 threads keep one process busy",
             "From today's settings to single × 4 threads, one change at a time",
-            "% busy.",
+            "% of the most that it answers.",
             "+threads 4, 4",
         ],
     );
@@ -229,7 +229,7 @@ fn only_an_answer_that_names_a_configuration_speaks_of_its_room() {
         &["The best alternative, which is not recommended: its changes one at a time"],
     );
     let page = page.replace("were not chosen", "");
-    for absent in ["% busy", "Throughput  ", "chosen"] {
+    for absent in ["% of the most that it answers", "Throughput  ", "chosen"] {
         assert!(!page.contains(absent), "{absent}:\n{page}");
     }
 }

@@ -87,7 +87,7 @@ fn changes_that_no_diff_holds_are_listed() {
     assert!(!verdict.changes.is_empty());
     verdict.by_hand = vec!["start the server with MALLOC_ARENA_MAX=2".to_owned()];
     let with_diffs = flat(&page(&document));
-    let heading = "What the diffs do not do: set or check it by hand";
+    let heading = "What the diffs do not do, to set or check by hand";
     let listed = |heading: &str| format!("{heading} - start the server with MALLOC_ARENA_MAX=2");
     assert!(with_diffs.contains(&listed(heading)), "{with_diffs}");
     document.verdict.as_mut().unwrap().changes.clear();
@@ -121,8 +121,8 @@ fn the_rate_of_the_latency_windows_has_its_source() {
     assert!(!flat(&page(&document)).contains("in the pilot"));
     document.plan.rate_from_per_s = Some(60.0);
     let said = flat(&page(&document));
-    let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of the 60.0 that the present configuration \
-                  answered at full load in the pilot.";
+    let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of the 60.0 that today's settings \
+                  answered at full load in the pilot, the first trials.";
     assert!(said.contains(source), "{said}");
 }
 
@@ -171,7 +171,7 @@ fn an_answer_whose_medians_give_another_change_says_why() {
 #[test]
 fn a_limit_that_is_not_proven_has_what_the_search_showed() {
     let mut document = sample("tune");
-    let shown = "which does not count here, shows with 95 % confidence that it is kept up to 165/s";
+    let shown = "met the limit up to 165/s with 95 % confidence";
     let unknown = "Whether p99 ≤ 500 ms is kept at that rate is not known";
     let said = flat(&page(&document));
     assert!(said.contains(shown) && !said.contains(unknown), "{said}");

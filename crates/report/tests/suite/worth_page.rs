@@ -95,6 +95,35 @@ fn what_helps_one_figure_and_harms_none_is_worth_setting() {
 }
 
 #[test]
+fn a_longer_response_time_speaks_against_a_setting_and_a_shorter_one_for_none() {
+    use Outcome::{Better, Equivalent, Worse};
+    let with = |outcome| {
+        let mut document = compared([(Better, Equivalent), (Equivalent, Equivalent)]);
+        for memory in document.memory.clone() {
+            document.latency.push(Comparison {
+                metric: Metric::ResponseTime,
+                outcome,
+                ..memory
+            });
+        }
+        said(&document)
+    };
+    let worse = with(Worse);
+    assert!(
+        worse.contains("gc.malloc_limit=32MiB: not worth setting (")
+            && worse.contains("; p95 response time "),
+        "{worse}"
+    );
+    let better = with(Better);
+    assert!(
+        better.contains("gc.malloc_limit=32MiB: worth setting ("),
+        "{better}"
+    );
+    assert!(better.contains("warmup=on: not worth setting"), "{better}");
+    assert!(better.contains("6 figures were tested"), "{better}");
+}
+
+#[test]
 fn other_comparisons_have_no_such_list() {
     assert_eq!(said(&sample("compare")), "");
     let mut threads = compared([(Outcome::Better, Outcome::Better); 2]);

@@ -166,8 +166,8 @@ fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
         ),
     };
     format!(
-        "at {} a second, close to the most that the server answers, a queue grows for {needs} until it keeps its length, but a window \
-         lasted at most {window_s:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
+        "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its full length, but a window of \
+         this search lasted at most {window_s:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
         figure(rate_per_s)
     )
 }
@@ -188,7 +188,7 @@ fn shared(used: f64, started_here: bool, cores: usize) -> Option<String> {
     let remedy = match (started_here, can_spare_one(cores)) {
         (true, true) => "--generator-core true keeps a core free for it",
         (true, false) => {
-            "the rate may be higher without it; a machine with fewer than four cores has none to spare for it"
+            "the rate may be higher without that; with four cores or more the generator gets one that the server does not use"
         }
         (false, true) => "send the load from another machine, or keep a core free for it (taskset)",
         (false, false) => "send the load from another machine",
@@ -232,7 +232,7 @@ mod tests {
         assert!(shared(0.31, false, 8).unwrap().contains("another machine"));
         let few = shared(0.31, true, 2).unwrap();
         assert!(
-            !few.contains("--generator-core") && few.contains("none to spare"),
+            !few.contains("--generator-core") && few.contains("with four cores or more"),
             "{few}"
         );
     }
