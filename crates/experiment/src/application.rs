@@ -33,11 +33,8 @@ fn unknown_environment(folder: &Path, environment: &str) -> Option<String> {
     let mut names: Vec<String> = there
         .flatten()
         .filter_map(|entry| {
-            entry
-                .file_name()
-                .to_str()?
-                .strip_suffix(".rb")
-                .map(str::to_owned)
+            let name = entry.file_name();
+            Some(name.to_str()?.strip_suffix(".rb")?.to_owned())
         })
         .collect();
     names.sort();
@@ -50,8 +47,8 @@ fn unknown_environment(folder: &Path, environment: &str) -> Option<String> {
     })
 }
 
-/// It is not known what a command of the user's own starts, nor what `app.prepare`
-/// or a hook writes first.
+/// Refuses a folder without an application. What a command of the user's own starts is unknown, as is what `app.prepare` or a hook
+/// writes first.
 fn has_an_application(experiment: &Experiment) -> Result<(), Stopped> {
     let its_own = [
         &experiment.command,

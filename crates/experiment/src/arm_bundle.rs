@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Variables and their values.
-type Variables = BTreeMap<String, String>;
+pub type Variables = BTreeMap<String, String>;
 
 /// Asks Bundler: Ruby knows what a Gemfile means.
 const SCRIPT: &str = include_str!("arm_bundle/bundle.rb");
@@ -36,7 +36,7 @@ pub struct ArmBundle {
 }
 
 impl ArmBundle {
-    /// What a server's environment has of it: the bundle, and the question to the agent which versions came of it.
+    /// The variables of a server: those that select the bundle, and the one that makes the agent report the activated versions.
     pub fn variables(&self) -> Variables {
         let mut variables = self.environment.clone();
         if !self.versions.is_empty() {
@@ -47,12 +47,12 @@ impl ArmBundle {
     }
 }
 
-/// Those of all arms, by what each depends on; or why one cannot be made.
+/// The bundles of all arms, by what each depends on; or why a bundle cannot be made.
 #[derive(Debug, Default)]
-pub struct Bundles(HashMap<Wanted, Result<ArmBundle, String>>);
+pub struct Bundles(HashMap<BundleKey, Result<ArmBundle, String>>);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Wanted {
+struct BundleKey {
     ruby: Option<String>,
     gemfile: Option<String>,
     gems: BTreeMap<String, String>,
@@ -60,12 +60,12 @@ struct Wanted {
     variables: Overlay,
 }
 
-impl Wanted {
+impl BundleKey {
     /// `None` where the application's own bundle serves for certain.
-    fn of(overlay: &Overlay) -> Option<Wanted> {
+    fn of(overlay: &Overlay) -> Option<BundleKey> {
         let gems = overlay.gems();
         let ruby = overlay.ruby().map(str::to_owned);
-        (ruby.is_some() || !gems.is_empty()).then(|| Wanted {
+        (ruby.is_some() || !gems.is_empty()).then(|| BundleKey {
             ruby,
             gemfile: overlay.gemfile().map(str::to_owned),
             gems,
@@ -73,7 +73,7 @@ impl Wanted {
         })
     }
 
-    /// The variables that set its gems, for messages.
+    /// The knobs that need it, for messages.
     fn shown(&self) -> String {
         let gems = self.gems.iter();
         let mut shown: Vec<String> = gems
@@ -84,8 +84,8 @@ impl Wanted {
     }
 }
 
-/// Where bundles are made.
-pub struct Workshop<'a> {
+/// What Bundler resolves a Gemfile with.
+pub struct Resolver<'a> {
     /// The application's folder.
     pub app_dir: &'a Path,
     /// The run folder.
@@ -97,37 +97,37 @@ pub struct Workshop<'a> {
 }
 
 impl Bundles {
-    /// Makes the bundle that the arm needs, unless there is one; the reason where it cannot be made.
-    pub fn make(&mut self, overlay: &Overlay, workshop: &Workshop<'_>) -> Result<(), String> {
-        let Some(wanted) = Wanted::of(overlay) else {
+    /// Resolves the bundle that the arm needs, once; the reason where that fails.
+    pub fn make(&mut self, overlay: &Overlay, resolver: &Resolver<'_>) -> Result<(), String> {
+        let Some(key) = BundleKey::of(overlay) else {
             return Ok(());
         };
         let number = self.0.len();
-        let made = self.0.entry(wanted).or_insert_with_key(|wanted| {
-            let folder = workshop.scratch.join(FOLDER).join(number.to_string());
-            let bundle = workshop.bundle(wanted, &folder);
-            bundle.map_err(|why| format!("{}: {why}", wanted.shown()))
+        let made = self.0.entry(key).or_insert_with_key(|key| {
+            let folder = resolver.scratch.join(FOLDER).join(number.to_string());
+            let bundle = resolver.bundle(key, &folder);
+            bundle.map_err(|why| format!("{}: {why}", key.shown()))
         });
         made.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// The bundle of an arm that has one of its own.
+    /// The bundle that Powerband has made for an arm; `None` where the application's own serves.
     pub fn of(&self, overlay: &Overlay) -> Option<&ArmBundle> {
-        let bundle = self.0.get(&Wanted::of(overlay)?)?.as_ref().ok()?;
+        let bundle = self.0.get(&BundleKey::of(overlay)?)?.as_ref().ok()?;
         (!bundle.environment.is_empty()).then_some(bundle)
     }
 }
 
-impl Workshop<'_> {
-    fn bundle(&self, wanted: &Wanted, folder: &Path) -> Result<ArmBundle, String> {
-        // A run that is resumed makes it again.
+impl Resolver<'_> {
+    fn bundle(&self, key: &BundleKey, folder: &Path) -> Result<ArmBundle, String> {
+        // A resumed run resolves it again.
         match std::fs::remove_dir_all(folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(format!("{} cannot be removed: {e}", folder.display()));
             }
             _ => {}
         }
-        let requirements = wanted
+        let requirements = key
             .gems
             .iter()
             .map(|(gem, version)| format!("{gem}={}", requirement(version)));
@@ -143,7 +143,7 @@ impl Workshop<'_> {
             .map_err(|e| format!("{} cannot be started: {e}", self.ruby.display()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(refusal(&said, &wanted.gems));
+            return Err(refusal(&said, &key.gems));
         }
         let bundle: ArmBundle = serde_json::from_slice(&output.stdout)
             .map_err(|e| format!("Bundler's answer cannot be read: {e}"))?;

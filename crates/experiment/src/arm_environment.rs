@@ -7,7 +7,7 @@ mod refusal;
 pub use of_search::RejectedValue;
 use refusal::{Refusal, not_in_this_version, refused};
 
-use crate::arm_bundle::{ArmBundle, Bundles, Workshop};
+use crate::arm_bundle::{ArmBundle, Bundles, Resolver, Variables};
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
 use crate::progress::Watcher;
@@ -20,9 +20,6 @@ use servers::safety::{self, Danger};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// Variables and their values.
-type Variables = BTreeMap<String, String>;
 
 /// Active Record's own variable, whose parameters win over `config/database.yml`.
 const DATABASE: &str = "DATABASE_URL";
@@ -100,7 +97,7 @@ impl ArmEnvironments {
             wrong = refused(arm, experiment, program, found, variables.clone());
             let mut env = against.env.clone();
             env.extend(variables);
-            let workshop = Workshop {
+            let resolver = Resolver {
                 app_dir: &experiment.app_dir,
                 scratch: against.scratch,
                 ruby: program,
@@ -110,7 +107,7 @@ impl ArmEnvironments {
                 &mut self.bundles,
                 arm,
                 experiment,
-                &workshop,
+                &resolver,
             ));
         }
         Ok(wrong)
@@ -167,7 +164,7 @@ impl ArmEnvironments {
         variables
     }
 
-    /// The bundle of an arm that has one of its own.
+    /// The bundle that Powerband has made for an arm.
     pub fn bundle(&self, overlay: &Overlay) -> Option<&ArmBundle> {
         self.bundles.of(overlay)
     }
@@ -211,16 +208,16 @@ impl ArmEnvironments {
     }
 }
 
-/// Each revision has its own Gemfile, and one bundle would hide what they change there.
+/// Why the arm has no bundle. Each revision has its own Gemfile, and one bundle for both would hide what they change there.
 fn wrong_with_bundle(
     bundles: &mut Bundles,
     arm: &Arm,
     experiment: &Experiment,
-    workshop: &Workshop<'_>,
+    resolver: &Resolver<'_>,
 ) -> Option<Refusal> {
     let of_revisions = !experiment.revisions.all.is_empty();
     let why = match (of_revisions, arm.overlay.gems().first_key_value()) {
-        (false, _) => bundles.make(&arm.overlay, workshop).err(),
+        (false, _) => bundles.make(&arm.overlay, resolver).err(),
         (true, None) => None,
         (true, Some((gem, version))) => Some(format!(
             "{}{gem}={version}: the revisions of a check run with the gems of their own Gemfiles; leave it out",
@@ -274,17 +271,17 @@ fn variable_not_taken(
 ) -> Option<Mismatch> {
     overlay.chosen().into_iter().find_map(|chosen| {
         // Start scripts put folders of their own first; which Ruby it comes to is read back by itself.
-        let wanted = asked
+        let key = asked
             .get(&chosen.variable)
             .filter(|_| chosen.variable != PATH)?;
         let found = environment.get(&chosen.variable);
         // Where nothing was to be there, nothing will do.
-        if found.map_or("", String::as_str) == wanted {
+        if found.map_or("", String::as_str) == key {
             return None;
         }
         let name = &chosen.variable;
         Some(Mismatch {
-            asked: format!("{} ({name}={})", chosen.value, knobs::shown(name, wanted)),
+            asked: format!("{} ({name}={})", chosen.value, knobs::shown(name, key)),
             runs_with: match found {
                 Some(value) => format!("{name}={}", knobs::shown(name, value)),
                 None => format!("no {name}"),

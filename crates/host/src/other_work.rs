@@ -49,7 +49,7 @@ impl OtherWork {
         }
     }
 
-    /// Less another tree, such as that of a server whose own work is no other work.
+    /// Leaves out another tree of processes, such as that of the server under test.
     #[must_use]
     pub fn without(mut self, tree: &Tree) -> Self {
         let pids: BTreeSet<u32> = tree.pids().unwrap_or_default().into_iter().collect();

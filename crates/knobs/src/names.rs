@@ -1,16 +1,15 @@
-//! Names of knobs that more than one part of this crate looks at. Those that are not in the catalogue are a prefix and a name that the user
-//! chooses.
+//! Names of knobs that several modules need, and prefixes of those that are not in the catalogue.
 
-/// Before the name of a variable that has no knob of its own.
+/// The prefix of a variable that has no knob.
 pub const ENV: &str = "env.";
 
-/// Before the name of a placeholder in a command or a template of the configuration.
+/// The prefix of a placeholder in a command or a template of the configuration.
 pub const VALUE: &str = "value.";
 
-/// Before the name of a gem that the server runs in another version than `Gemfile.lock` has.
+/// The prefix of a gem that the server runs in another version than `Gemfile.lock` has.
 pub const GEM: &str = "gem.";
 
-/// The gem whose version is compared most, which needs no prefix.
+/// Short for `gem.puma`.
 pub const PUMA: &str = "puma";
 
 /// The Ruby that runs the server: of its environment only a part of `PATH`.

@@ -12,7 +12,8 @@ pub fn unknown(name: &str) -> Wrong {
     let what = format!("unknown knob {name:?}");
     let remedy = match nearest(name) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => "the knobs are threads, workers, preload, those of docs/knobs.md, env.NAME for any variable, and gem.NAME for a gem's version"
+        None => "the knobs are threads, workers, preload, those of docs/knobs.md, env.NAME for any variable, and gem.NAME for a gem's \
+                 version"
             .to_owned(),
     };
     Wrong::new(what, remedy)

@@ -196,7 +196,7 @@ impl Overlay {
         self.set.iter().filter_map(gem).collect()
     }
 
-    /// The variables that have no knob of their own, alone.
+    /// The same with its `env.NAME` alone.
     #[must_use]
     pub fn of_free_variables(&self) -> Overlay {
         let mut set = self.set.clone();

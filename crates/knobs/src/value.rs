@@ -28,10 +28,7 @@ impl Value {
         // Ruby, glibc and jemalloc take an empty variable as one that is not there, which a variable that the
         // application's own environment has cannot be made to be.
         if text == DEFAULT && knob.name != "allocator" {
-            return Ok(Value {
-                typed: DEFAULT.to_owned(),
-                set: String::new(),
-            });
+            return Ok(Value::unset());
         }
         match knob.kind {
             Kind::Whole { least, most, .. } => {
@@ -97,10 +94,7 @@ impl Value {
     pub(crate) fn version(text: &str) -> Result<Value, Wrong> {
         let text = text.trim();
         if text == DEFAULT {
-            return Ok(Value {
-                typed: DEFAULT.to_owned(),
-                set: String::new(),
-            });
+            return Ok(Value::unset());
         }
         let number =
             |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric());
@@ -111,6 +105,14 @@ impl Value {
                 "no version",
                 "give 6.6 for the newest of that series that is installed, 6.6.0 for that one, or default",
             )),
+        }
+    }
+
+    /// What holds without the knob.
+    fn unset() -> Value {
+        Value {
+            typed: DEFAULT.to_owned(),
+            set: String::new(),
         }
     }
 

@@ -32,13 +32,10 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
         added,
     } in candidates
     {
-        let of_arm = |comparisons: &'_ [Comparison]| {
-            let mut of_both = comparisons.iter();
-            let found = of_both.find(|c| c.candidate == arm.name && c.baseline == baseline.name);
-            found.cloned()
-        };
-        let (memory, latency) = (of_arm(&document.memory), of_arm(&document.latency));
-        let (worth, why) = judged(arm, throughput, memory.as_ref(), latency.as_ref());
+        let same = |c: &&Comparison| c.candidate == arm.name && c.baseline == baseline.name;
+        let memory = document.memory.iter().find(same);
+        let latency = document.latency.iter().find(same);
+        let (worth, why) = judged(arm, throughput, memory, latency);
         let word = match worth {
             Worth::Setting => "worth setting",
             Worth::Nothing => "not worth setting",

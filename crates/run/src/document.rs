@@ -74,11 +74,11 @@ pub struct Document {
     /// Each candidate against the baseline, a stage at a time.
     pub comparisons: Vec<Comparison>,
     /// The memory of the arms of deciding comparisons, over the same blocks; absent where memory is what the answer rests on.
-    /// It has an interval and a verdict of its own, and the answer rests on it in no way.
+    /// It has a separate interval and verdict, on which the answer does not rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
-    /// p95 of the response time of the arms of deciding comparisons at the common rate, over the same blocks; `compare`, `sweep` and
-    /// `check` only, absent without a common rate. It has an interval and a verdict of its own, and the answer rests on it in no way.
+    /// The p95 response time of the same arms at the common rate, over the same blocks; `compare`, `sweep` and `check` only, absent
+    /// without a common rate. It has a separate interval and verdict, on which the answer does not rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency: Vec<Comparison>,
     /// The response time of each page in the arms of these comparisons; `compare`, `sweep` and `check` only. Absent where the

@@ -51,7 +51,7 @@ impl RubyPlaces {
         }
     }
 
-    /// The newest Ruby of this version: `3.4` is any of that series.
+    /// The newest installed Ruby of this version; `3.4` stands for all of that series.
     pub fn find(&self, version: &str) -> Option<PathBuf> {
         let wanted = numbers(version)?;
         let installed = self
@@ -65,7 +65,6 @@ impl RubyPlaces {
             let program = entry.path().join("bin/ruby");
             (found.starts_with(&wanted) && program.is_file()).then_some((found, program))
         });
-        // Ties of several managers are the same release.
         let newest = installed
             .max_by(|one, other| one.0.cmp(&other.0))
             .map(|(_, program)| program);
@@ -84,7 +83,7 @@ pub fn is_ruby_version(text: &str) -> bool {
     numbers(text).is_some_and(|numbers| (2..=3).contains(&numbers.len()))
 }
 
-/// `None` where a part is no number, as in `3.5.0-preview1`.
+/// The numbers of a version; `None` for others, such as `3.5.0-preview1`.
 fn numbers(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }

@@ -168,17 +168,29 @@ mod tests {
         mode(&runs.path().join("20261120-214513-tune-1f3a"), 0o700);
     }
 
-    /// Answers of runs that are done and reasons of those that failed alike.
-    #[test]
-    fn answers_end_with_the_line_of_the_terminal() {
+    fn one_run() -> (tempfile::TempDir, Document, Folder) {
         let runs = tempfile::tempdir().unwrap();
         let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
         document.id = "20261120-214512-tune-1f3a".to_owned();
         let folder = Folder::create(runs.path(), &document.id).unwrap();
-        let listed = |document: &Document| {
-            folder.write(document).unwrap();
-            report::listing(&kept(runs.path()).unwrap(), 90)
-        };
+        (runs, document, folder)
+    }
+
+    fn listed(
+        runs: &tempfile::TempDir,
+        folder: &Folder,
+        document: &Document,
+        width: u16,
+    ) -> String {
+        folder.write(document).unwrap();
+        report::listing(&kept(runs.path()).unwrap(), width)
+    }
+
+    /// Answers of runs that are done and reasons of those that failed alike.
+    #[test]
+    fn answers_end_with_the_line_of_the_terminal() {
+        let (runs, mut document, folder) = one_run();
+        let listed = |document: &Document| listed(&runs, &folder, document, 90);
         let is_cut = |said: &str| said.ends_with("…\n") && said.chars().count() == 91;
         document.state = State::Done;
         let verdict = document.verdict.as_mut().unwrap();
@@ -196,14 +208,8 @@ mod tests {
 
     #[test]
     fn a_failed_run_has_its_reason_in_one_line() {
-        let runs = tempfile::tempdir().unwrap();
-        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
-        document.id = "20261120-214512-tune-1f3a".to_owned();
-        let folder = Folder::create(runs.path(), &document.id).unwrap();
-        let listed = |document: &Document| {
-            folder.write(document).unwrap();
-            report::listing(&kept(runs.path()).unwrap(), WIDE)
-        };
+        let (runs, mut document, folder) = one_run();
+        let listed = |document: &Document| listed(&runs, &folder, document, WIDE);
         (document.state, document.verdict) = (State::Failed, None);
         document
             .warnings

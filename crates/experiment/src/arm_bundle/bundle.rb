@@ -41,7 +41,7 @@ begin
   gemfile = Bundler.default_gemfile
 rescue Bundler::GemfileNotFound
   finish.call({}, {}) if requirements.empty?
-  abort "there is no Gemfile in #{Dir.pwd}; give the application one, or leave the versions of gems out"
+  abort "there is no Gemfile in #{Dir.pwd}; write one, or leave gem.NAME out"
 end
 finish.call({}, {}) if requirements.empty? && !ruby_refused?
 

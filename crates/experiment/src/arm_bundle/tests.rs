@@ -1,6 +1,6 @@
 use super::*;
 
-/// An application with a Gemfile, and gems in a folder of their own: `probe` in two versions.
+/// An application with a Gemfile, and a separate folder with three versions of the gem `probe`.
 struct App {
     dir: tempfile::TempDir,
 }
@@ -36,14 +36,14 @@ impl App {
     ) -> Result<Option<ArmBundle>, String> {
         let overlay = Overlay::of(knobs).unwrap();
         let app_dir = self.dir.path().join("app");
-        let workshop = Workshop {
+        let resolver = Resolver {
             app_dir: &app_dir,
             scratch: &self.dir.path().join("run"),
             ruby: OsStr::new("ruby"),
             env: self.env(more),
         };
         let mut bundles = Bundles::default();
-        bundles.make(&overlay, &workshop)?;
+        bundles.make(&overlay, &resolver)?;
         Ok(bundles.of(&overlay).cloned())
     }
 
@@ -191,13 +191,13 @@ fn a_variable_that_the_gemfile_reads_makes_another_bundle() {
     let mut bundles = Bundles::default();
     for (value, number) in [("1", 0), ("2", 1), ("1", 0)] {
         let overlay = Overlay::of(&[("gem.probe", "1.0"), ("env.EDGE", value)]).unwrap();
-        let workshop = Workshop {
+        let resolver = Resolver {
             app_dir: &app.dir.path().join("app"),
             scratch: &app.dir.path().join("run"),
             ruby: OsStr::new("ruby"),
             env: app.env(&[]),
         };
-        bundles.make(&overlay, &workshop).unwrap();
+        bundles.make(&overlay, &resolver).unwrap();
         let folder = format!("bundles/{number}/Gemfile");
         let environment = &bundles.of(&overlay).unwrap().environment;
         assert!(
@@ -205,7 +205,7 @@ fn a_variable_that_the_gemfile_reads_makes_another_bundle() {
             "{environment:?}"
         );
     }
-    // What cannot be made is tried once.
+    // An error in the Gemfile is not a missing gem.
     std::fs::write(
         app.dir.path().join("app/Gemfile"),
         "gem 'probe'\nthis is no Gemfile\n",

@@ -395,23 +395,30 @@ fn of_knobs() -> Map<String, Value> {
         let key = knob.name.rsplit('.').next().unwrap_or(knob.name);
         place.insert(key.to_owned(), of_knob(knob));
     }
-    for (key, about) in [
-        ("env", "Any other variable of the server's environment."),
-        ("value", "What stands for {NAME} in commands and templates."),
+    for (key, about, value) in [
+        (
+            "env",
+            "Any other variable of the server's environment.",
+            like(Like::Text),
+        ),
+        (
+            "value",
+            "What stands for {NAME} in commands and templates.",
+            like(Like::Text),
+        ),
+        (
+            "gem",
+            "Versions of gems that are installed.",
+            like(Like::Whole),
+        ),
     ] {
         let schema = json!({
             "type": "object",
             "description": about,
-            "additionalProperties": like(Like::Text),
+            "additionalProperties": value,
         });
         properties.insert(key.to_owned(), schema);
     }
-    let versions = json!({
-        "type": "object",
-        "description": "Versions of gems that are installed.",
-        "additionalProperties": {"type": ["string", "integer"]},
-    });
-    properties.insert("gem".to_owned(), versions);
     // A version, or a section of Puma's directives.
     let directives = properties.remove("puma");
     let version = json!({"type": "string", "description": "The version of Puma, of those that are installed."});

@@ -85,8 +85,8 @@ impl<'d> Measured<'d> {
     }
 }
 
-/// Geometric means, whose ratio is the estimate, so that a row shows no rise next to a fall. A mean with an hour in it is no time
-/// that anybody saw: then the medians.
+/// Geometric means, whose ratio is the estimate, so that the two times give the change. An infinite p50 counts as an hour, which
+/// would dominate a mean: then the medians.
 fn times_ms(pairs: &[(f64, f64)]) -> [Option<f64>; 2] {
     let mean = |of: fn(&(f64, f64)) -> f64| {
         let logs: Vec<f64> = pairs.iter().map(|pair| of(pair).ln()).collect();
