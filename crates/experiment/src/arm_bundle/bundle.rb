@@ -89,8 +89,9 @@ environment = { "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_LOCKFI
 around = %w[BUNDLE_FROZEN BUNDLE_DEPLOYMENT BUNDLE_BIN_PATH BUNDLER_VERSION BUNDLER_SETUP RUBYOPT]
 alone = around.to_h { |name| [name, nil] }.merge(environment)
 
-output, status = Open3.capture2e(alone, RbConfig.ruby, "-S", "bundle", "lock", "--local")
-abort output unless status.success?
+# What it prints of its progress is no part of an error.
+output, errors, status = Open3.capture3(alone, RbConfig.ruby, "-S", "bundle", "lock", "--local")
+abort errors.empty? ? output : errors unless status.success?
 
 ask = "require 'json'; puts '', JSON.generate(ARGV.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] })"
 output, errors, status = Open3.capture3(alone, RbConfig.ruby, "-rbundler/setup", "-e", ask, *requirements.keys)
