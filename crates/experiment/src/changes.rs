@@ -2,6 +2,7 @@
 
 mod by_hand;
 
+use crate::arm_bundle::{ArmBundle, Variables};
 use crate::arm_ruby::PATH;
 use crate::bench::Bench;
 use crate::puma_statements;
@@ -23,12 +24,8 @@ const DATABASE: &str = "DATABASE_URL";
 /// The changes, and what is left to be set or looked at by hand.
 pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let experiment = bench.experiment;
-    let mut variables = bench.variables(arm);
-    if let Some(bundle) = bench.arm_environments.bundle(&arm.overlay) {
-        // It is in the run folder.
-        variables.retain(|name, _| !bundle.environment.contains_key(name));
-        variables.extend(arm.overlay.variables());
-    }
+    let bundle = bench.arm_environments.bundle(&arm.overlay);
+    let variables = without_bundle(bench.variables(arm), bundle, &arm.overlay);
     let (mut changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
     for change in &mut changes {
         change.crc32 = Some(crc32(&experiment.app_dir.join(&change.path)));
@@ -41,6 +38,19 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
         );
     }
     (changes, left)
+}
+
+/// The variables without those of a bundle, which is in the run folder: what the arm itself sets takes their place.
+fn without_bundle(
+    mut variables: Variables,
+    bundle: Option<&ArmBundle>,
+    overlay: &Overlay,
+) -> Variables {
+    if let Some(bundle) = bundle {
+        variables.retain(|name, _| !bundle.environment.contains_key(name));
+        variables.extend(overlay.variables());
+    }
+    variables
 }
 
 /// CRC-32 of a file, 0 of one that is not there.

@@ -257,3 +257,30 @@ fn a_new_environment_file_that_nothing_loads_is_said() {
     std::fs::write(app.path().join(".env"), "").unwrap();
     assert_eq!(said(), None, "whoever wrote it has it read");
 }
+
+#[test]
+fn a_bundle_in_the_run_folder_is_written_into_no_file() {
+    let of = |pairs: &[(&str, &str)]| -> Variables {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        pairs.iter().map(own).collect()
+    };
+    let bundle = ArmBundle {
+        environment: of(&[
+            ("BUNDLE_GEMFILE", "/runs/1/bundles/0/Gemfile"),
+            ("BUNDLE_APP_CONFIG", "/runs/1/bundles/0/.bundle"),
+        ]),
+        ..ArmBundle::default()
+    };
+    let mut set = bundle.environment.clone();
+    set.insert("RUBY_YJIT_ENABLE".to_owned(), "1".to_owned());
+    let overlay = |knobs: &[(&str, &str)]| Overlay::of(knobs).unwrap();
+    let ruby = overlay(&[("ruby", "3.4"), ("yjit", "on")]);
+    assert_eq!(
+        without_bundle(set.clone(), Some(&bundle), &ruby),
+        of(&[("RUBY_YJIT_ENABLE", "1")])
+    );
+    let gemfile = overlay(&[("ruby", "3.4"), ("yjit", "on"), ("gemfile", "Gemfile.next")]);
+    let left = without_bundle(set.clone(), Some(&bundle), &gemfile);
+    assert_eq!(left["BUNDLE_GEMFILE"], "Gemfile.next");
+    assert_eq!(without_bundle(set.clone(), None, &ruby), set);
+}
