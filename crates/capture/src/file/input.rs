@@ -8,8 +8,10 @@ const STEP: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct Input<R> {
     inner: R,
+    /// What was read from `start` to `end`; what follows is room for more, zeroed once.
     bytes: Vec<u8>,
     start: usize,
+    end: usize,
     /// Of `bytes[start]` in the file.
     offset: u64,
     ended: bool,
@@ -21,6 +23,7 @@ impl<R: Read> Input<R> {
             inner,
             bytes: Vec::new(),
             start: 0,
+            end: 0,
             offset,
             ended: false,
         }
@@ -33,23 +36,23 @@ impl<R: Read> Input<R> {
 
     /// What has been read and not consumed.
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
+        &self.bytes[self.start..self.end]
     }
 
     /// Reads until there are so many bytes, or the file ends; returns how many there are.
     pub(super) fn fill(&mut self, wanted: usize) -> io::Result<usize> {
         while self.bytes().len() < wanted && !self.ended {
-            if self.start > STEP.max(self.bytes.len() / 2) {
-                self.bytes.drain(..self.start);
+            if self.start > STEP.max(self.end / 2) {
+                self.bytes.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
                 self.start = 0;
             }
-            let had = self.bytes.len();
-            self.bytes.resize(had + STEP, 0);
-            let read = self.inner.read(&mut self.bytes[had..]);
-            self.bytes
-                .truncate(had + read.as_ref().map_or(0, |count| *count));
-            match read {
-                Ok(count) => self.ended = count == 0,
+            if self.bytes.len() < self.end + STEP {
+                self.bytes.resize(self.end + STEP, 0);
+            }
+            match self.inner.read(&mut self.bytes[self.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.end += count,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
@@ -61,9 +64,8 @@ impl<R: Read> Input<R> {
     pub(super) fn consume(&mut self, count: usize) {
         self.start += count;
         self.offset += count as u64;
-        if self.start == self.bytes.len() {
-            self.bytes.clear();
-            self.start = 0;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
         }
     }
 }
