@@ -13,7 +13,7 @@ mod station;
 mod undecided;
 mod violations;
 
-pub(crate) use answer::doubt;
+pub(crate) use answer::{GROWS, doubt};
 pub use answer::{answer, document};
 pub(crate) use figure::figure;
 pub use search::Curve;

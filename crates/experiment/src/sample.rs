@@ -73,6 +73,7 @@ pub fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)
             saturated_per_s: None,
             saturated_connections: None,
             doubted_per_s: None,
+            plan_for_per_s: None,
             at_least: None,
             curve: Vec::new(),
             redirects: Vec::new(),

@@ -317,6 +317,7 @@ mod tests {
             saturated_per_s: Some(170.0),
             saturated_connections: None,
             doubted_per_s: None,
+            plan_for_per_s: None,
             at_least: None,
             curve: Vec::new(),
             trials: Vec::new(),

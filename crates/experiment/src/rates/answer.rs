@@ -60,6 +60,10 @@ fn highest(search: &RateSearch) -> (String, u8) {
     let doubt = doubt(search).map_or_else(String::new, |why| {
         format!(" This rate may be too high: {why}.")
     });
+    let doubt = match search.plan_for_per_s {
+        Some(rate) => format!("{doubt} Plan for at most {}: {GROWS}.", figure(rate)),
+        None => doubt,
+    };
     if let Some(why) = &search.out_of_reach {
         return (format!("No rate meets {kept}: {why}."), 1);
     }
@@ -133,6 +137,9 @@ fn highest(search: &RateSearch) -> (String, u8) {
         }
     }
 }
+
+/// Why a rate to plan for is lower than the highest that met the objective.
+pub(crate) const GROWS: &str = "close to the most that the server answers, a queue grows for longer than the windows of this search";
 
 /// Why the rate found may be too high, where the search could not look.
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
@@ -269,6 +276,18 @@ mod tests {
         let begun = "No answer: the time ran out first, because 1 of 2 windows could not be used, the last for this reason: other processes";
         assert!(said.starts_with(begun), "{said}");
         assert_eq!(code, 3);
+    }
+
+    #[test]
+    fn the_rate_to_plan_for_follows_the_highest() {
+        let mut search = sample_rates(5, RateEnding::Found, 103.0, None).search;
+        assert!(!answer(&search).0.contains("Plan for"));
+        search.plan_for_per_s = Some(82.4);
+        let said = answer(&search).0;
+        assert!(
+            said.ends_with(&format!(" Plan for at most 82.4: {GROWS}.")),
+            "{said}"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
 use crate::rates::ADD_CAPACITY_AT;
-use crate::rates::{Curve, LEAST_BUDGET, Started, doubt, figure};
+use crate::rates::{Curve, GROWS, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
 use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RatePurpose, RateSearch};
 use std::time::Duration;
@@ -215,6 +215,15 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
         ))
     });
     let doubted: String = doubted.collect();
+    // The last one is what the run recommends.
+    let plan_for = rates.last().and_then(|of| {
+        let rate = figure(of.search.plan_for_per_s?);
+        Some(format!(
+            " Plan for at most {rate} with {}: {GROWS}.",
+            of.words()
+        ))
+    });
+    let doubted = doubted + &plan_for.unwrap_or_default();
     match rates {
         [before, after] => {
             let (before_said, after_said) = (said(before)?, said(after)?);
@@ -352,6 +361,21 @@ mod tests {
         assert!(told(&[before.clone(), near]).contains("the deciding comparison says"));
         let open = rates(3, RateEnding::Found, 94.0, None);
         assert!(told(&[before, open]).contains("the deciding comparison says"));
+    }
+
+    #[test]
+    fn a_lower_rate_to_plan_for_follows_the_highest() {
+        let before = rates(5, RateEnding::Found, 61.0, None);
+        let mut after = rates(3, RateEnding::Found, 94.0, None);
+        after.search.plan_for_per_s = Some(75.2);
+        let said = told(&[before.clone(), after.clone()]);
+        assert!(
+            said.ends_with(&format!(
+                " Plan for at most 75.2 with single × 3 threads: {GROWS}."
+            )),
+            "{said}"
+        );
+        assert!(!told(&[after, before]).contains("Plan for"));
     }
 
     #[test]

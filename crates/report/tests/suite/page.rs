@@ -406,6 +406,7 @@ fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_d
         saturated_per_s: Some(80.0),
         saturated_connections: None,
         doubted_per_s: None,
+        plan_for_per_s: None,
         at_least: None,
         curve: Vec::new(),
         redirects: Vec::new(),

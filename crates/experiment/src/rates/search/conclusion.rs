@@ -9,6 +9,7 @@ use crate::rates::points::points;
 use crate::rates::violations::ALPHA;
 use capacity::{Ending, RateBounds, RateGoal};
 use run::{RateEnding, RatePurpose, RateSearch};
+use std::fmt::{self, Display, Formatter};
 
 /// A longer budget lengthens windows up to about this, seconds.
 const LONG_S: f64 = 30.0;
@@ -36,10 +37,11 @@ impl Search<'_> {
             None => (self.pages).out_of_reach(self.question.objective, self.question.seed),
             Some(_) => None,
         };
+        let growing = self.growing(&bounds, saturated, lengths);
         let mut warnings: Vec<String> = ended.into_iter().map(|(_, why)| why).collect();
         // A longer search would find no more.
         if out_of_reach.is_none() {
-            let more = self.warnings(&bounds, saturated, lengths, goal);
+            let more = self.warnings(&bounds, growing.as_ref(), saturated, lengths, goal);
             let trials = self.measured.iter().map(|m| &m.trial);
             let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
             warnings.extend(more);
@@ -60,6 +62,7 @@ impl Search<'_> {
             saturated_per_s: Some(saturated.per_s),
             saturated_connections: u32::try_from(saturated.connections).ok(),
             doubted_per_s: bounds.doubted_per_s.filter(|_| bounds.met_per_s.is_some()),
+            plan_for_per_s: growing.as_ref().and_then(Growing::plan_for_per_s),
             curve: points(&self.measured, goal.allowed, goal.full_s),
             redirects: redirects.pages(),
             took_s: self.began.elapsed().as_secs_f64(),
@@ -73,6 +76,7 @@ impl Search<'_> {
     fn warnings(
         &self,
         bounds: &RateBounds,
+        growing: Option<&Growing>,
         saturated: Saturated,
         lengths: Lengths,
         goal: RateGoal,
@@ -117,11 +121,8 @@ impl Search<'_> {
                     .to_owned(),
             );
         }
-        if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
-            let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);
-            if lengths.full_s < SETTLED * settling_s {
-                warnings.push(steadiness(met, SETTLED * settling_s, lengths.full_s));
-            }
+        warnings.extend(growing.map(Growing::to_string));
+        if let Some(met) = bounds.met_per_s.filter(|_| self.at_first.is_some()) {
             let allowed = self.question.objective.allowed_violation_rate();
             if met * lengths.full_s * allowed < 1.0 {
                 warnings.push(format!(
@@ -132,6 +133,23 @@ impl Search<'_> {
             }
         }
         warnings
+    }
+
+    fn growing(
+        &self,
+        bounds: &RateBounds,
+        saturated: Saturated,
+        lengths: Lengths,
+    ) -> Option<Growing> {
+        let (rate_per_s, at_first) = bounds.met_per_s.zip(self.at_first)?;
+        let settling_s = lengths::settling_s(at_first.as_secs_f64(), rate_per_s / saturated.per_s);
+        let needed_s = SETTLED * settling_s;
+        let window_s = lengths.full_s;
+        (window_s < needed_s).then_some(Growing {
+            rate_per_s,
+            needed_s,
+            window_s,
+        })
     }
 
     /// The generator takes CPU from a server on the same cores.
@@ -150,26 +168,40 @@ impl Search<'_> {
     }
 }
 
-/// What holds of a rate at which a queue takes longer to reach its steady length than a window lasts.
-fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
-    let needs = match needed_s {
-        s if s < 120.0 => format!("about {s:.0} s"),
-        s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
-        s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
-        _ => "an endless time".to_owned(),
-    };
-    let remedy = match needed_s < LONG_S {
-        true => "a longer --budget lengthens the windows".to_owned(),
-        false => format!(
-            "plan for at most {} (80 %)",
-            figure(ADD_CAPACITY_AT * rate_per_s)
-        ),
-    };
-    format!(
-        "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its full length, but a window of \
-         this search lasted at most {window_s:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
-        figure(rate_per_s)
-    )
+/// A rate at which a queue takes longer to reach its steady length than a window lasts.
+struct Growing {
+    rate_per_s: f64,
+    needed_s: f64,
+    window_s: f64,
+}
+
+impl Growing {
+    /// Where longer windows are out of a search's reach.
+    fn plan_for_per_s(&self) -> Option<f64> {
+        (self.needed_s >= LONG_S).then_some(ADD_CAPACITY_AT * self.rate_per_s)
+    }
+}
+
+impl Display for Growing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let needs = match self.needed_s {
+            s if s < 120.0 => format!("about {s:.0} s"),
+            s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
+            s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
+            _ => "an endless time".to_owned(),
+        };
+        let remedy = match self.plan_for_per_s() {
+            None => "a longer --budget lengthens the windows".to_owned(),
+            Some(rate) => format!("plan for at most {} (80 %)", figure(rate)),
+        };
+        write!(
+            f,
+            "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its full length, but a window of \
+             this search lasted at most {:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
+            figure(self.rate_per_s),
+            self.window_s
+        )
+    }
 }
 
 /// Windows that do not count, with the last reason; nothing where a warning has it. The reason's remedy is of a user who chose the
