@@ -14,7 +14,7 @@ class AppsTest < Minitest::Test
   HERE = __dir__
 
   def test_the_working_applications_answer
-    %w[mixed locked cpu io hello leaky ignores_threads environment clients].each do |name|
+    %w[mixed locked cpu io hello leaky ignores_threads environment clients scraped].each do |name|
       assert_equal 200, get(app(name)).status, name
     end
   end
