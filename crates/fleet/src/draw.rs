@@ -1,7 +1,7 @@
 //! Which arm a unit gets: a keyed hash of experiment, unit and period, so that no coordinator is needed and a unit that starts again
 //! within the period gets the same arm.
 
-use crate::experiment::{Arm, Experiment};
+use crate::experiment::{Arm, Experiment, UnitKind};
 use crate::halted::Halted;
 use crate::label::Label;
 use ring::hmac;
@@ -13,6 +13,8 @@ pub struct Drawn {
     pub number: f64,
     /// The arm's place in the experiment.
     pub arm: usize,
+    /// Tells the draws of processes apart.
+    pub start: u32,
 }
 
 /// The draw of a unit in a period.
@@ -23,14 +25,17 @@ pub fn draw(experiment: &Experiment, unit: &str, period: u64) -> Drawn {
     bytes.copy_from_slice(&tag.as_ref()[..8]);
     // 53 bits, which a number from 0 to 1 holds exactly.
     let number = (u64::from_be_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64;
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&tag.as_ref()[8..12]);
+    let start = u32::from_be_bytes(bytes);
     let mut below = 0.0;
-    for (place, arm) in experiment.arms.iter().enumerate().skip(1) {
+    let within = |(_, arm): &(usize, &Arm)| {
         below += arm.share;
-        if number < below {
-            return Drawn { number, arm: place };
-        }
-    }
-    Drawn { number, arm: 0 }
+        number < below
+    };
+    let mut others = experiment.arms.iter().enumerate().skip(1);
+    let arm = others.find(within).map_or(0, |(place, _)| place);
+    Drawn { number, arm, start }
 }
 
 /// Why an instant is not in the experiment.
@@ -47,8 +52,8 @@ pub struct Assigned<'a> {
     pub arm: &'a Arm,
     /// Its label, or why there is none: the first arm then runs.
     pub label: Result<Label, Outside>,
-    /// What was drawn, within the experiment.
-    pub drawn: Option<Drawn>,
+    /// What was drawn and in which period, within the experiment.
+    pub drawn: Option<(Drawn, u64)>,
 }
 
 /// The arm of a unit that starts now.
@@ -78,10 +83,13 @@ pub fn assign<'a>(
         label: Ok(Label {
             arm: arm.name.clone(),
             digest: Label::short(&experiment.digest()),
-            period,
+            period: match experiment.unit {
+                UnitKind::Process => u64::from(drawn.start),
+                UnitKind::Pod | UnitKind::Host => period,
+            },
             halted: sent_home.then(|| name.clone()),
         }),
-        drawn: Some(drawn),
+        drawn: Some((drawn, period)),
     }
 }
 
@@ -159,6 +167,18 @@ mod tests {
     const PINNED: [f64; 2] = [0.321749021899302, 0.20345061363568573];
 
     #[test]
+    fn each_start_of_a_process_is_a_draw_of_its_own() {
+        let experiment = experiment(&FILE.replace("period", "unit = 'process'\nperiod"));
+        let label = |unit: &str| {
+            assign(&experiment, &[], unit, experiment.starts_s)
+                .label
+                .unwrap()
+        };
+        assert_ne!(label("web/1").period, label("web/2").period);
+        assert_eq!(label("web/1"), label("web/1"));
+    }
+
+    #[test]
     fn a_halted_arm_is_drawn_and_not_run() {
         let experiment = experiment(FILE);
         let unit = (0..)
@@ -188,7 +208,7 @@ mod tests {
         let label = Label {
             arm: name,
             digest,
-            period: 99_999_999,
+            period: u64::from(u32::MAX),
             halted: Some("m".repeat(20)),
         };
         assert!(label.to_string().len() <= 63);

@@ -1,7 +1,8 @@
 //! The text that says which arm a process runs: the value of `POWERBAND_ARM`, and so the label `arm` of its metrics.
 //!
 //! `ARM:DIGEST:PERIOD`, and `:DRAWN` behind it where another arm was drawn and is halted. The digest tells experiments apart, the period
-//! which drawing gave the arm: the verdict draws again what was drawn, so it has to know that.
+//! which drawing gave the arm: the verdict draws again what was drawn, so it has to know that. A process is drawn at each start, so it has
+//! a number of the start in place of the period.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ pub struct Label {
     pub arm: String,
     /// The first digits of the experiment's digest.
     pub digest: String,
-    /// The period in which it was drawn.
+    /// The period in which it was drawn; of a process, a number of its start.
     pub period: u64,
     /// The halted arm that was drawn, where there is one.
     pub halted: Option<String>,

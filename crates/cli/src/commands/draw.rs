@@ -43,17 +43,14 @@ fn said(experiment: &Experiment, assigned: &Assigned<'_>, unit: &str) -> String 
     let why = match (&assigned.label, assigned.drawn) {
         (
             Ok(Label {
-                period,
                 halted: Some(drawn),
                 ..
             }),
-            _,
+            Some((_, period)),
         ) => {
             format!("in period {period}, because {drawn}, which was drawn, is halted")
         }
-        (Ok(Label { period, .. }), Some(drawn)) => {
-            format!("in period {period}, drawn {:.6}", drawn.number)
-        }
+        (Ok(_), Some((drawn, period))) => format!("in period {period}, drawn {:.6}", drawn.number),
         (Err(Outside::Before), _) => "because the experiment has not begun".to_owned(),
         _ => "because the experiment is over".to_owned(),
     };
