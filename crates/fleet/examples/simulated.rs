@@ -45,7 +45,7 @@ fn main() {
         "| true change | called better | called worse | without a false verdict | last interval holds the truth | no answer | promised power |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for change in [0.0, 0.05, -0.05] {
+    for change in [0.0, 0.03, 0.05, -0.05] {
         let mut all = Tally::default();
         for number in 0..fleets {
             all.add(
