@@ -4,7 +4,7 @@ use crate::Style;
 use crate::figures::{bytes, change_with_interval, grouped, number_of_ms, plain, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
-use run::production::{Arm, Comparison, Document, State};
+use run::production::{Arm, Comparison, Document, State, Verdict};
 
 /// The whole page.
 pub fn verdict_page(document: &Document, style: Style) -> String {
@@ -40,7 +40,8 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     });
     arms(&mut sheet, document);
     for one in &document.comparisons {
-        if let Some(change) = one.detectable {
+        let is_open = matches!(one.verdict, Verdict::NoDifference | Verdict::Undecided);
+        if let Some(change) = one.detectable.filter(|_| is_open) {
             let text = format!(
                 "{}: with as many draws as now, the last look finds a change of {:.1} % with a probability of 80 %.",
                 one.arm,
@@ -102,12 +103,12 @@ fn arms(sheet: &mut Sheet, document: &Document) {
         "requests",
         "failed",
         "mean, ms",
+        "change",
         "p95, ms",
         "p99, ms",
         "queue, ms",
         "GVL wait, ms",
         "memory",
-        "mean, change",
     ];
     let rows: Vec<Vec<String>> = document
         .arms
@@ -131,14 +132,14 @@ fn row(arm: &Arm, comparison: Option<&Comparison>) -> Vec<String> {
         grouped(arm.requests),
         arm.errors.map_or(NONE.to_owned(), share),
         ms(arm.response_ms),
+        ratio.map_or(NONE.to_owned(), |ratio| {
+            change_with_interval(ratio.estimate, ratio.low, ratio.high)
+        }),
         ms(arm.p95_ms),
         ms(arm.p99_ms),
         ms(arm.queue_ms),
         ms(arm.gvl_wait_ms),
         arm.memory_bytes
             .map_or(NONE.to_owned(), |of| bytes(of as u64)),
-        ratio.map_or(NONE.to_owned(), |ratio| {
-            change_with_interval(ratio.estimate, ratio.low, ratio.high)
-        }),
     ]
 }
