@@ -91,6 +91,23 @@ class ExperimentTest < PowerbandTest
     refute_includes with_password.err, "hunter2"
   end
 
+  def test_a_certificate_that_the_system_does_not_trust_is_refused
+    file = experiment(starts: Time.now - 120)
+    site = nginx
+    secret = File.join(@dir, "basic")
+    File.write(secret, "me:hunter2\n")
+    asked = ["verdict", file, "--prometheus", site.tls_url.chomp("/"), "--basic-file", secret]
+    # nginx still runs.
+    refused = powerband(*asked)
+    assert_equal 3, refused.code, refused.to_s
+    assert_match(/cannot be asked: .*certificate/i, refused.err)
+    refute_match(/hunter2/, refused.err)
+    assert_equal [], site.lines
+    trusted = powerband(*asked, env: { "SSL_CERT_FILE" => site.certificate })
+    assert_match(/not that of Prometheus/, trusted.err)
+    assert_match(%r{GET /api/v1/query_range}, site.lines.first)
+  end
+
   # Twelve Pumas behind nginx; one arm waits 15 ms longer. Its guardrail sends it home.
   def test_a_fleet_behind_nginx_scraped_by_prometheus
     guardrails = "memory = '+500%'\nerrors = '5%'\np99 = '+20%'\n"
