@@ -6,14 +6,14 @@
 # make package   gems, a Debian package and a tarball with a static program in target/package (CPU=aarch64: for that CPU)
 # make release   all packages of both CPUs in target/release-VERSION, built twice and compared (RELEASING.md)
 #
-# Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
+# Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-fleet, make bench-predict,
 # make bench-grid, make bench-watch, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form), make matrix
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -96,6 +96,10 @@ bench-simulate:
 # The search on simulated servers with a known best configuration, against the usual ways: half a minute after the build.
 bench-search:
 	cargo run --quiet --release --locked --package powerband-search --example simulated -- $(PROBLEMS)
+
+# Simulated fleets with a known truth, and how often their verdict is wrong: two minutes after the build.
+bench-fleet:
+	cargo run --quiet --release --locked --package powerband-fleet --example simulated -- $(FLEETS)
 
 # Predictions against measurements, on the synthetic application and on the storefront: an hour on a quiet machine.
 bench-predict: build

@@ -14,7 +14,7 @@ class AppsTest < Minitest::Test
   HERE = __dir__
 
   def test_the_working_applications_answer
-    %w[mixed locked cpu io hello leaky ignores_threads environment clients].each do |name|
+    %w[mixed locked cpu io hello leaky ignores_threads environment clients scraped].each do |name|
       assert_equal 200, get(app(name)).status, name
     end
   end
@@ -116,7 +116,7 @@ class AppsTest < Minitest::Test
 
   def test_every_application_is_covered
     covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment clients
-                 https_only members collecting]
+                 https_only members collecting scraped]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 

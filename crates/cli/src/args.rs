@@ -12,7 +12,9 @@ mod load;
 mod memory;
 mod mirror;
 mod predict;
+mod run;
 mod trace;
+mod verdict;
 mod watch;
 
 pub use advise::AdviseArgs;
@@ -30,11 +32,12 @@ pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, Tar
 pub use memory::MemoryArgs;
 pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
+pub use run::RunArgs;
 pub use trace::TraceArgs;
+pub use verdict::VerdictArgs;
 pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Finds the configuration in which a Ruby server does its best work, and proves it.
@@ -84,6 +87,8 @@ pub enum Command {
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files
     Predict(Box<PredictArgs>),
+    /// Answer which arm of an experiment in production is better
+    Verdict(VerdictArgs),
     /// Record what each thread of a server does, for Perfetto
     Trace(TraceArgs),
     /// Convert, cut, redact and join files of recorded traffic
@@ -352,20 +357,6 @@ pub struct CapacityArgs {
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-}
-
-/// `run`.
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// Where flight files are written [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]
-    #[arg(long, value_name = "DIR", env = "POWERBAND_DIR")]
-    pub flight_dir: Option<PathBuf>,
-    /// Folder of the agent's gem [default: the one that was installed with this program]
-    #[arg(long, value_name = "DIR", env = "POWERBAND_GEM", hide = true)]
-    pub gem: Option<PathBuf>,
-    /// The server's command
-    #[arg(required = true, last = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
 }
 
 /// `report`.

@@ -7,7 +7,9 @@ mod capture;
 mod check;
 mod desktop;
 mod doctor;
+mod draw;
 mod duplex;
+mod experiment_file;
 mod experiments;
 mod flight_root;
 mod image;
@@ -24,6 +26,7 @@ mod runs;
 mod shown;
 mod trace;
 mod untouched_file;
+mod verdict;
 mod watch;
 
 pub use advise::advise;
@@ -43,6 +46,7 @@ pub use predict::predict;
 pub use runs::runs;
 pub use shown::{completions, man, report};
 pub use trace::trace;
+pub use verdict::verdict;
 pub use watch::watch;
 
 use rustix::process::geteuid;

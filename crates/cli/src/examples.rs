@@ -92,6 +92,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "powerband run -- bundle exec puma -C config/puma.rb",
             ),
             ("What it does meanwhile", "powerband inspect"),
+            (
+                "Puma with the settings that an experiment in production draws for this pod",
+                "powerband run --experiment powerband-experiment.toml -- bundle exec puma",
+            ),
+        ],
+    ),
+    (
+        "verdict",
+        &[
+            (
+                "Which arm is better, from what Prometheus has of the fleet",
+                "powerband verdict powerband-experiment.toml --prometheus https://prometheus.internal:9090",
+            ),
+            (
+                "Send an arm home whose guardrail is broken",
+                "powerband verdict powerband-experiment.toml --prometheus http://127.0.0.1:9090 --halt",
+            ),
         ],
     ),
     (

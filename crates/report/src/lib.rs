@@ -43,6 +43,7 @@ mod steps;
 mod tables;
 mod tried;
 mod validation;
+mod verdict_page;
 mod why_not;
 mod worth;
 
@@ -66,6 +67,7 @@ pub use readable::Readable;
 pub use sheet::wrapped;
 pub use shell::{shell_word, with_settings};
 pub use validation::{validation_markdown, validation_page};
+pub use verdict_page::verdict_page;
 
 /// How the page may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

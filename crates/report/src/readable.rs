@@ -4,7 +4,7 @@ use crate::sheet::Sheet;
 use crate::{
     Style, advise_page, calc_page, capacity, capture_page, collections_page, doctor_page,
     duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page,
-    validation,
+    validation, verdict_page,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,6 +35,7 @@ pub enum Readable {
     Capture(Box<run::capture::Document>),
     Collections(Box<run::collections::Document>),
     Advise(Box<run::advise::Document>),
+    Verdict(Box<run::production::Document>),
 }
 
 impl Readable {
@@ -75,9 +76,10 @@ impl Readable {
             "capture" => decoded(value).map(Readable::Capture),
             "collections" => decoded(value).map(Readable::Collections),
             "advise" => decoded(value).map(Readable::Advise),
+            "verdict" => decoded(value).map(Readable::Verdict),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, trace --gc, mirror, doctor, advise, calc or capture info"
+                 memory, predict, trace --gc, mirror, doctor, advise, verdict, calc or capture info"
             )),
         }
     }
@@ -110,6 +112,7 @@ impl Readable {
             Readable::Capture(held) => capture_page::sheet(held, ENDPOINTS, style),
             Readable::Collections(logged) => collections_page::sheet(logged, style),
             Readable::Advise(advice) => advise_page::sheet(advice, style),
+            Readable::Verdict(verdict) => verdict_page::sheet(verdict, style),
         }
     }
 }

@@ -31,6 +31,7 @@ pub mod model;
 mod page_time;
 pub mod plan;
 pub mod predict;
+pub mod production;
 mod rates;
 mod root;
 pub mod runs;

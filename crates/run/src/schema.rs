@@ -3,7 +3,7 @@
 
 use crate::{
     advise, calc, capacity, capture, collections, counters, doctor, document, duplex, inspect,
-    load, memory, predict, trace, validation,
+    load, memory, predict, production, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -43,6 +43,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
         contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
+        contract::<production::Document>("verdict-v1", production::SCHEMA, VERDICT),
     ]
 }
 
@@ -110,6 +111,12 @@ const VALIDATION: &str = "# The validation document, version 1\n\n\
      types in `crates/run`; `contract/validation-v1.schema.json` is the same for machines. Times are milliseconds in\n\
      `_ms`, seconds in `_s`; rates are per second; shares and errors are plain numbers (0.05 is 5 %). How it is measured\n\
      and what each score means is in `docs/validation.md`.\n";
+
+const VERDICT: &str = "# The verdict document, version 1\n\n\
+     What `powerband verdict --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/verdict-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; sizes are bytes in\n\
+     `_bytes`; ratios and shares are plain numbers. An absent or `null` field is not known; it never means zero. How to\n\
+     read it is in `docs/experiment.md`, what stands behind it in `docs/method.md`.\n";
 
 const DOCTOR: &str = "# The doctor document, version 1\n\n\
      What `powerband doctor --json` prints. Generated from the types in `crates/run`;\n\

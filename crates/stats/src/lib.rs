@@ -20,6 +20,7 @@ mod order;
 pub mod paired;
 mod pilot;
 mod race;
+mod randomised;
 mod ranking;
 mod signed_rank;
 mod sizes;
@@ -42,6 +43,10 @@ pub use mde::{Noise, mde};
 pub use order::block_orders;
 pub use pilot::{EqualArms, Foreseen, foresee};
 pub use race::{ArmSoFar, Dropped, RaceRule, Step, Why, step};
+pub use randomised::{
+    INTERIM_LEVEL, LAST_LEVEL, MOST_LOOKS, Observation, Randomised, Redraws, look_level,
+    randomised, ratio_p,
+};
 pub use ranking::{Ranking, ranking};
 pub use signed_rank::{RankInterval, SignedRank};
 pub use sizes::{Range, Size, smallest};

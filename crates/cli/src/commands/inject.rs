@@ -4,6 +4,7 @@ use super::cache_dir;
 use crate::args::RunArgs;
 use crate::{Failure, output};
 use servers::{agent, ruby};
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -45,6 +46,13 @@ pub(super) fn switched_off() -> Option<String> {
 
 /// `powerband run`.
 pub fn run(args: RunArgs) -> Result<u8, Failure> {
+    let drawn = match &args.experiment {
+        Some(file) => super::draw::variables(file, args.dry_run)?,
+        None => BTreeMap::new(),
+    };
+    if args.dry_run {
+        return Ok(0);
+    }
     let variables = injection(args.gem.as_deref(), args.flight_dir.as_deref())?;
     let (program, words) = args
         .command
@@ -52,7 +60,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage("no command; write powerband run -- CMD"))?;
     let mut command = Command::new(program);
     command.args(words);
-    command.envs(variables);
+    command.envs(drawn).envs(variables);
     let folder = args
         .flight_dir
         .unwrap_or_else(super::flight_root::flight_root);

@@ -46,6 +46,11 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", advice.sources.join(", ")),
             ("version", version(&advice.powerband_version)),
         ],
+        Readable::Verdict(verdict) => vec![
+            ("read", verdict.read_at.clone()),
+            ("from", verdict.prometheus.clone()),
+            ("version", version(&verdict.powerband_version)),
+        ],
         Readable::Duplex(compared) => vec![
             ("compared", compared.made_at.clone()),
             ("from", compared.sources.join(", ")),

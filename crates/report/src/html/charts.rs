@@ -172,7 +172,8 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         | Readable::Capture(_)
         | Readable::Collections(_)
         | Readable::Doctor(_)
-        | Readable::Validation(_) => Vec::new(),
+        | Readable::Validation(_)
+        | Readable::Verdict(_) => Vec::new(),
     };
     let finite = |chart: Chart| {
         let rows = chart.rows.into_iter().filter(|row| row.value.is_finite());

@@ -24,4 +24,5 @@ mod run_page;
 mod support;
 mod unfinished_page;
 mod validation_page;
+mod verdict_page;
 mod worth_page;

@@ -1,0 +1,35 @@
+//! What `verdict` takes.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `verdict`.
+#[derive(Debug, Args)]
+pub struct VerdictArgs {
+    /// The experiment's file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Prometheus' address, e.g. https://prometheus.internal:9090
+    #[arg(long, value_name = "URL", env = "POWERBAND_PROMETHEUS")]
+    pub prometheus: String,
+    /// Further label matchers of every query, e.g. 'job="shop"'
+    #[arg(
+        long = "match",
+        value_name = "MATCHERS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub matchers: String,
+    /// File with a bearer token [else the variable POWERBAND_PROMETHEUS_TOKEN]
+    #[arg(long, value_name = "FILE", conflicts_with = "basic_file")]
+    pub token_file: Option<PathBuf>,
+    /// File with user:password for basic authentication [else the variable POWERBAND_PROMETHEUS_BASIC]
+    #[arg(long, value_name = "FILE")]
+    pub basic_file: Option<PathBuf>,
+    /// Write the arms whose guardrail is broken into FILE.halted, so that they are not drawn any more
+    #[arg(long)]
+    pub halt: bool,
+    /// Print one JSON document instead of the page
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}

@@ -1,0 +1,162 @@
+//! `verdict`: asks Prometheus for what an experiment in production did, and prints what it shows.
+
+mod credentials;
+mod prometheus;
+
+use super::experiment_file::{self, halted_path};
+use crate::args::VerdictArgs;
+use crate::{Failure, output};
+use fleet::{Asked, Experiment, Family, Gathered, Halted};
+use prometheus::Prometheus;
+use run::production::{Document, State, Verdict};
+use std::io::Write;
+use std::path::Path;
+
+/// `powerband verdict`.
+pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
+    let experiment = experiment_file::read(&args.file)?;
+    let mut halted = experiment_file::halted_or_wrong(&args.file).map_err(|wrong| {
+        Failure::usage(format!(
+            "{wrong}; correct it, or remove it to draw all arms again"
+        ))
+    })?;
+    let prometheus = Prometheus::of(args)?;
+    let now_s = jiff::Timestamp::now().as_second();
+    if now_s < experiment.starts_s + experiment.slice_s {
+        return Err(Failure::no_answer(format!(
+            "the experiment {:?} starts at {}; its first look is after that",
+            experiment.name,
+            instant(experiment.starts_s)
+        )));
+    }
+    let slices = experiment.slices_before(now_s);
+    let gathered = gathered(&experiment, slices, args, &prometheus)?;
+    let fleet = fleet::join(&experiment, &gathered, slices);
+    let judged = |halted: &[Halted]| {
+        let asked = Asked {
+            now_s,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            prometheus: prometheus.shown().to_owned(),
+            halted: halted.to_vec(),
+        };
+        fleet::judge(&experiment, &fleet, &asked)
+    };
+    let mut document = judged(&halted);
+    if args.halt {
+        let broken = broken_now(&document, &halted);
+        if !broken.is_empty() {
+            halted.extend(broken);
+            write(&halted_path(&args.file), &fleet::halted_text(&halted))?;
+            document = judged(&halted);
+        }
+    }
+    if args.json {
+        output::json(&document)?;
+    } else {
+        output::print(&report::verdict_page(&document, output::style()))?;
+    }
+    Ok(code(&document))
+}
+
+/// All series.
+fn gathered(
+    experiment: &Experiment,
+    slices: usize,
+    args: &VerdictArgs,
+    prometheus: &Prometheus,
+) -> Result<Gathered, Failure> {
+    let mut gathered = Gathered::of(experiment);
+    let mut families: Vec<Family> = Vec::new();
+    for query in fleet::queries(experiment, slices, &args.matchers) {
+        if families.last() != Some(&query.family) {
+            if gathered.is_without_arms() && !families.is_empty() {
+                break;
+            }
+            families.push(query.family);
+        }
+        gathered.add(&query, prometheus.series(&query)?);
+    }
+    let at = prometheus.shown();
+    if gathered.is_without_arms() {
+        let digest: String = experiment.digest().chars().take(8).collect();
+        return Err(Failure::no_answer(format!(
+            "{at} has no instance with an arm of this experiment ({}{{arm=~\".+:{digest}:.+\"}}) since {}: are the servers started with \
+             powerband run --experiment and this very file, are they scraped, and does --match fit?",
+            Family::Arms.name(),
+            instant(experiment.starts_s)
+        )));
+    }
+    if gathered.is_without(Family::Requests) {
+        return Err(Failure::no_answer(format!(
+            "{at} has arms, but no {} of their instances: does --match or a relabelling drop them?",
+            Family::Requests.name()
+        )));
+    }
+    Ok(gathered)
+}
+
+fn instant(at_s: i64) -> String {
+    jiff::Timestamp::from_second(at_s).map_or_else(|_| at_s.to_string(), |at| at.to_string())
+}
+
+/// What this reading sends home.
+fn broken_now(document: &Document, halted: &[Halted]) -> Vec<Halted> {
+    let mut broken: Vec<Halted> = Vec::new();
+    for one in &document.guardrails {
+        let known = halted
+            .iter()
+            .chain(&broken)
+            .any(|other| other.arm == one.arm);
+        if one.state == State::Broken && !known {
+            broken.push(Halted {
+                arm: one.arm.clone(),
+                at: document.read_at.clone(),
+                reason: format!("{}: {}", one.figure, one.sentence),
+            });
+        }
+    }
+    broken
+}
+
+/// Whole or not at all: servers that start read it at any time.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let written =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            // Servers of other users read it, too.
+            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            file.as_file().set_permissions(readable)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|e| e.error)
+        });
+    written.map(drop).map_err(|e| {
+        Failure::usage(format!(
+            "--halt: {} cannot be written: {e}; no arm is halted: run it where the file can be written",
+            path.display()
+        ))
+    })
+}
+
+/// 1 where an arm does harm, 3 where there is no answer.
+fn code(document: &Document) -> u8 {
+    let broken = document
+        .guardrails
+        .iter()
+        .any(|one| one.state == State::Broken);
+    let has = |verdict: Verdict| {
+        document
+            .comparisons
+            .iter()
+            .any(|one| one.verdict == verdict)
+    };
+    if broken || has(Verdict::Worse) {
+        1
+    } else if has(Verdict::Better) || has(Verdict::NoDifference) {
+        0
+    } else {
+        3
+    }
+}

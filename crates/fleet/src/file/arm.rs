@@ -1,0 +1,209 @@
+//! The `[[arm]]` tables of an experiment file.
+
+use super::reader::{Reader, Value};
+use crate::experiment::Arm;
+use knobs::{Overlay, Place};
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// Arms beside the first: what is compared shares the error rate.
+const MOST_OTHERS: usize = 4;
+/// So that the label of two names fits into the flight file.
+const LONGEST_NAME: usize = 20;
+/// What an arm has at least, and another than the first at most.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Variables by which the agent comes into the server.
+const OF_AGENT: [&str; 2] = ["RUBYOPT", "RUBYLIB"];
+
+/// All arms, the first with what the others leave.
+pub(super) fn arms<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<Vec<Arm>> {
+    let tables = reader.list(table, "arm");
+    let others = tables.len().saturating_sub(1);
+    if reader.problems.iter().all(|problem| problem.key != "arm")
+        && !(1..=MOST_OTHERS).contains(&others)
+    {
+        let line = tables.last().map_or(1, |(line, _)| *line);
+        let remedy = format!(
+            "give two to {} [[arm]] tables, the first for today's settings",
+            MOST_OTHERS + 1
+        );
+        reader.problem(line, "arm", None, format!("{} arms", tables.len()), remedy);
+    }
+    let mut arms = Vec::new();
+    let mut complete = true;
+    for (place, &(line, table)) in tables.iter().enumerate() {
+        match arm(reader, table, line, place == 0) {
+            Some(arm) if arms.iter().any(|other: &Arm| other.name == arm.name) => {
+                let what = format!("{} is there twice", arm.name);
+                reader.problem(
+                    line,
+                    "arm.name",
+                    None,
+                    what,
+                    "give each arm a name of its own",
+                );
+            }
+            Some(arm) => arms.push(arm),
+            None => complete = false,
+        }
+    }
+    let rest = 1.0 - arms.iter().skip(1).map(|arm| arm.share).sum::<f64>();
+    if complete && rest < LEAST_SHARE - 1e-9 {
+        let line = tables.last().map_or(1, |(line, _)| *line);
+        let what = format!("the first arm has {:.0} % left", rest * 100.0);
+        reader.problem(line, "arm.share", None, what, "leave it 5 % or more");
+    }
+    if let Some(first) = arms.first_mut() {
+        first.share = rest;
+    }
+    (complete && arms.len() >= 2).then_some(arms)
+}
+
+fn arm<'t>(
+    reader: &mut Reader<'t>,
+    table: &DeTable<'t>,
+    line: usize,
+    is_first: bool,
+) -> Option<Arm> {
+    let section = "arm.";
+    reader.only(table, section, &["name", "share", "environment", "set"]);
+    let name = reader.needed(table, (section, line), "name", "give the arm a name");
+    let name = name.and_then(|name| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let fits = (1..=LONGEST_NAME).contains(&name.text.len()) && name.text.chars().all(plain);
+        if !fits {
+            let remedy = format!("give up to {LONGEST_NAME} letters, digits, _, . or -");
+            reader.wrong(&name, "no name of an arm", remedy);
+        }
+        fits.then_some(name.text)
+    });
+    let share = match is_first {
+        true => {
+            if let Some(share) = reader.text(table, section, "share") {
+                reader.wrong(
+                    &share,
+                    "the first arm has what the others leave",
+                    "leave it out",
+                );
+            }
+            Some(0.0)
+        }
+        false => {
+            let share = reader.needed(table, (section, line), "share", "give its share, 5% to 50%");
+            share.and_then(|share| reader.percentage(&share, (LEAST_SHARE * 100.0, 50.0)))
+        }
+    };
+    let environment = environment(reader, table);
+    let knobs = set(reader, table);
+    let twice = environment
+        .keys()
+        .find(|variable| knobs.variables().contains_key(*variable));
+    if let Some(variable) = twice {
+        let what = format!("{variable} is also what a knob of set sets");
+        reader.problem(line, "arm.environment", None, what, "give it once");
+    }
+    if !is_first && environment.is_empty() && knobs.is_empty() {
+        let remedy = "give [arm.environment], or set";
+        reader.problem(
+            line,
+            "arm",
+            None,
+            "the arm differs in nothing from the first",
+            remedy,
+        );
+    }
+    Some(Arm {
+        name: name?,
+        share: share?,
+        environment,
+        knobs,
+    })
+}
+
+fn environment<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> BTreeMap<String, String> {
+    let mut environment = BTreeMap::new();
+    let Some(section) = reader.table(table, "arm.", "environment") else {
+        return environment;
+    };
+    for (name, value) in section {
+        let line = reader.line(&name.span());
+        let name = name.get_ref().as_ref();
+        let key = format!("arm.environment.{name}");
+        let Some(value) = reader.plain(value.get_ref(), line, &key) else {
+            continue;
+        };
+        let spelt = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty();
+        let (what, remedy) = if !spelt {
+            ("no name of a variable", "use letters, digits and _")
+        } else if name.starts_with("POWERBAND_") || OF_AGENT.contains(&name) {
+            (
+                "the agent needs it",
+                "leave it out, or set it for all arms outside of the experiment",
+            )
+        } else if value.text.contains('\0') {
+            ("holds a zero byte", "leave that out")
+        } else {
+            environment.insert(name.to_owned(), value.text);
+            continue;
+        };
+        reader.problem(line, &key, None, what, remedy);
+    }
+    environment
+}
+
+fn set<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Overlay {
+    let mut overlay = Overlay::default();
+    let Some((line, value)) = reader.found(table, "set") else {
+        return overlay;
+    };
+    let DeValue::Array(entries) = value else {
+        let remedy = "give a list of texts, such as [\"allocator=jemalloc\"]";
+        reader.problem(line, "arm.set", None, "no list", remedy);
+        return overlay;
+    };
+    for entry in entries {
+        let line = reader.line(&entry.span());
+        let Some(text) = reader.plain(entry.get_ref(), line, "arm.set") else {
+            continue;
+        };
+        knob(reader, &text, &mut overlay);
+    }
+    for wrong in overlay.contradictions() {
+        reader.problem(line, "arm.set", None, wrong.what, wrong.remedy);
+    }
+    overlay
+}
+
+/// Only what a process takes from its environment: no template, no gem, no other Ruby.
+fn knob(reader: &mut Reader<'_>, text: &Value, overlay: &mut Overlay) {
+    let Some((name, value)) = text.text.split_once('=') else {
+        reader.wrong(
+            text,
+            "no knob",
+            "write KNOB=VALUE, as powerband compare takes it",
+        );
+        return;
+    };
+    let (name, value) = (name.trim(), value.trim());
+    let of_environment = knobs::CATALOGUE
+        .iter()
+        .any(|knob| knob.name == name && knob.place == Place::Environment);
+    let composed = [knobs::RUBY, knobs::POOL, "gemfile"].contains(&name);
+    if knobs::is_known(name) && (!of_environment || composed) {
+        let remedy = "leave it out; variables go into [arm.environment]";
+        reader.problem(
+            text.line,
+            "arm.set",
+            Some(name.to_owned()),
+            "no knob of the environment",
+            remedy,
+        );
+        return;
+    }
+    if let Err(wrong) = overlay.set(name, value) {
+        reader.wrong(text, wrong.what, wrong.remedy);
+    }
+}

@@ -1,0 +1,198 @@
+//! Series of Prometheus, joined to what each unit did in each slice, and to what is left out.
+
+mod arms;
+mod gathered;
+
+pub use gathered::Gathered;
+
+use crate::experiment::{Experiment, UnitKind};
+use crate::label::Label;
+use crate::query::{Family, slices_of_tail};
+use arms::{Arms, Owner};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a unit did in a slice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slice {
+    /// Its number, from the start of the experiment.
+    pub index: usize,
+    pub requests: f64,
+    pub errors: f64,
+    /// Seconds of all requests together, in the application and in the queue before it.
+    pub response_s: f64,
+    /// The part in the queue; 0 where it is not known.
+    pub queue_s: f64,
+    pub gvl_wait_s: Option<f64>,
+    /// At its end.
+    pub memory_bytes: Option<f64>,
+}
+
+/// A unit's response times in a longer slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tail {
+    /// The slice at which it ends.
+    pub until: usize,
+    /// Requests up to each bound of [`Fleet::bounds`] and above the one before.
+    pub counts: Vec<f64>,
+}
+
+/// An instance in the period of one draw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// Prometheus' name of what it scrapes.
+    pub instance: String,
+    pub label: Label,
+    /// Place of the arm that was drawn.
+    pub arm: usize,
+    /// The slice in which it was seen first.
+    pub from: usize,
+    pub slices: Vec<Slice>,
+    pub tails: Vec<Tail>,
+}
+
+/// Slices that are not evidence, by the reason, and what is unusual.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Not scraped at one end or both, or vanished in between.
+    pub holes: u64,
+    /// A counter went down.
+    pub resets: u64,
+    /// The arm changed.
+    pub restarts: u64,
+    /// Two arms at once, kept as the arm that was there first.
+    pub stragglers: u64,
+    /// Two arms at once, left out.
+    pub mixed: u64,
+    /// Without a request.
+    pub idle: u64,
+    /// Instances with two arms at once.
+    pub instances_with_two: BTreeSet<String>,
+    /// Labels of arms that the experiment does not have.
+    pub strangers: BTreeSet<String>,
+}
+
+/// The whole fleet.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fleet {
+    pub units: Vec<Unit>,
+    /// Upper bounds of response times in seconds, the last one infinite.
+    pub bounds: Vec<f64>,
+    pub left_out: LeftOut,
+}
+
+/// Joins the first slices of an experiment.
+pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Fleet {
+    let mut fleet = Fleet {
+        bounds: gathered.bounds(),
+        ..Fleet::default()
+    };
+    let arms = Arms::of(gathered, experiment, &mut fleet.left_out.strangers);
+    let tail = slices_of_tail(experiment);
+    for (instance, running) in &arms.by_instance {
+        let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
+        let ours = running.labels.iter().enumerate();
+        for (place, (label, arm)) in ours {
+            let Some(from) = running.first_seen(place).filter(|first| *first <= slices) else {
+                continue;
+            };
+            let unit = Unit {
+                instance: instance.clone(),
+                label: label.clone(),
+                arm: *arm,
+                from,
+                slices: Vec::new(),
+                tails: Vec::new(),
+            };
+            units.insert(place, unit);
+        }
+        let whole_unit = experiment.unit != UnitKind::Process;
+        for index in 0..slices {
+            let place = match running.owner(index, whole_unit) {
+                Owner::Nobody => continue,
+                Owner::Vanished => {
+                    fleet.left_out.holes += 1;
+                    continue;
+                }
+                Owner::Changing => {
+                    fleet.left_out.restarts += 1;
+                    continue;
+                }
+                Owner::Several => {
+                    fleet.left_out.mixed += 1;
+                    fleet.left_out.instances_with_two.insert(instance.clone());
+                    continue;
+                }
+                Owner::Straggler(place) => {
+                    fleet.left_out.stragglers += 1;
+                    fleet.left_out.instances_with_two.insert(instance.clone());
+                    place
+                }
+                Owner::Alone(place) => place,
+            };
+            match slice(gathered, instance, index) {
+                Ok(slice) if slice.requests <= 0.0 => fleet.left_out.idle += 1,
+                Ok(slice) => {
+                    if let Some(unit) = units.get_mut(&place) {
+                        unit.slices.push(slice);
+                    }
+                }
+                Err(Gap::Hole) => fleet.left_out.holes += 1,
+                Err(Gap::Reset) => fleet.left_out.resets += 1,
+            }
+        }
+        for index in 0..slices / tail {
+            let whole = index * tail..(index + 1) * tail;
+            let owners: BTreeSet<Option<usize>> = whole
+                .clone()
+                .map(|slice| running.owner(slice, whole_unit).place())
+                .collect();
+            let [Some(place)] = owners.into_iter().collect::<Vec<_>>()[..] else {
+                continue;
+            };
+            if let (Some(unit), Some(counts)) =
+                (units.get_mut(&place), gathered.counts(instance, index))
+            {
+                let until = whole.end;
+                unit.tails.push(Tail { until, counts });
+            }
+        }
+        fleet.units.extend(units.into_values());
+    }
+    fleet
+}
+
+enum Gap {
+    Hole,
+    Reset,
+}
+
+fn slice(gathered: &Gathered, instance: &str, index: usize) -> Result<Slice, Gap> {
+    let at = |family: Family, index: usize| gathered.number(family, instance, index);
+    let grown = |family: Family| {
+        let (before, after) = (at(family, index), at(family, index + 1));
+        match before.zip(after) {
+            None => Err(Gap::Hole),
+            Some((before, after)) if after < before => Err(Gap::Reset),
+            Some((before, after)) => Ok(after - before),
+        }
+    };
+    // Not every agent and every proxy has these.
+    let known = |family: Family| match grown(family) {
+        Ok(grown) => Ok(Some(grown)),
+        Err(Gap::Hole) => Ok(None),
+        Err(Gap::Reset) => Err(Gap::Reset),
+    };
+    let queue_s = known(Family::Queue)?.unwrap_or(0.0);
+    Ok(Slice {
+        index,
+        requests: grown(Family::Requests)?,
+        errors: grown(Family::Errors)?,
+        response_s: grown(Family::Duration)? + queue_s,
+        queue_s,
+        gvl_wait_s: known(Family::GvlWait)?,
+        memory_bytes: at(Family::Memory, index + 1).filter(|bytes| *bytes > 0.0),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Which arm an instance runs in each slice.
+
+use super::gathered::Gathered;
+use crate::experiment::Experiment;
+use crate::label::Label;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The arms of all instances.
+#[derive(Debug)]
+pub(super) struct Arms {
+    pub(super) by_instance: BTreeMap<String, Running>,
+}
+
+/// The arms of one instance, the one that was seen first at the front.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) labels: Vec<(Label, usize)>,
+    seen: Vec<BTreeSet<usize>>,
+    first: usize,
+    last: usize,
+}
+
+/// Whose evidence a slice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The instance is not there yet, or no more.
+    Nobody,
+    /// It was there before and is there later.
+    Vanished,
+    /// An arm was there at one end alone.
+    Changing,
+    /// Two arms at both ends, of processes that were drawn for themselves.
+    Several,
+    /// Two arms at both ends: of the one that was there first.
+    Straggler(usize),
+    Alone(usize),
+}
+
+impl Owner {
+    pub(super) fn place(self) -> Option<usize> {
+        match self {
+            Owner::Alone(place) | Owner::Straggler(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
+impl Arms {
+    pub(super) fn of(
+        gathered: &Gathered,
+        experiment: &Experiment,
+        strangers: &mut BTreeSet<String>,
+    ) -> Arms {
+        let digest = Label::short(&experiment.digest());
+        let mut by_instance = BTreeMap::new();
+        for (instance, texts) in &gathered.arms {
+            let mut ours: Vec<(Label, usize, &BTreeSet<usize>)> = Vec::new();
+            for (text, seen) in texts {
+                let label = Label::parse(text).filter(|label| label.digest == digest);
+                let Some(label) = label else { continue };
+                match experiment.arm(label.drawn()) {
+                    Some(arm) => ours.push((label, arm, seen)),
+                    None => {
+                        strangers.insert(text.clone());
+                    }
+                }
+            }
+            ours.retain(|(_, _, seen)| !seen.is_empty());
+            ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
+            let bounds = |of: fn(&BTreeSet<usize>) -> Option<&usize>| {
+                ours.iter()
+                    .filter_map(move |(_, _, seen)| of(seen).copied())
+            };
+            let (Some(first), Some(last)) =
+                (bounds(BTreeSet::first).min(), bounds(BTreeSet::last).max())
+            else {
+                continue;
+            };
+            let running = Running {
+                seen: ours.iter().map(|(_, _, seen)| (*seen).clone()).collect(),
+                labels: ours
+                    .into_iter()
+                    .map(|(label, arm, _)| (label, arm))
+                    .collect(),
+                first,
+                last,
+            };
+            by_instance.insert(instance.clone(), running);
+        }
+        Arms { by_instance }
+    }
+}
+
+impl Running {
+    /// The end of a slice at which an arm was seen first.
+    pub(super) fn first_seen(&self, place: usize) -> Option<usize> {
+        self.seen[place].first().copied()
+    }
+
+    /// Whose the slice from this end to the next one is.
+    pub(super) fn owner(&self, slice: usize, whole_unit: bool) -> Owner {
+        let at = |end: usize| -> Vec<usize> {
+            let places = 0..self.seen.len();
+            places
+                .filter(|place| self.seen[*place].contains(&end))
+                .collect()
+        };
+        let (before, after) = (at(slice), at(slice + 1));
+        if before.is_empty() || after.is_empty() {
+            let within = self.first <= slice && slice < self.last;
+            return if within {
+                Owner::Vanished
+            } else {
+                Owner::Nobody
+            };
+        }
+        // The one that was there first comes first.
+        let earliest = before[0].min(after[0]);
+        if !(before.contains(&earliest) && after.contains(&earliest)) {
+            return Owner::Changing;
+        }
+        match (before.len().max(after.len()), whole_unit) {
+            (1, _) => Owner::Alone(earliest),
+            (_, true) => Owner::Straggler(earliest),
+            (_, false) => Owner::Several,
+        }
+    }
+}

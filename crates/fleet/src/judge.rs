@@ -1,0 +1,146 @@
+//! What a fleet's evidence says: the verdict document.
+
+mod balance;
+mod compare;
+mod evidence;
+mod figures;
+mod guardrails;
+mod notes;
+mod quantile;
+
+use crate::experiment::Experiment;
+use crate::halted::Halted;
+use crate::join::Fleet;
+use compare::Looked;
+use jiff::Timestamp;
+use run::production::{Comparison, Document, Look, Ratio, SCHEMA, Verdict};
+use run::{change_with_interval, sentence_case};
+use stats::look_level;
+
+/// What the document says of the reading.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The instant up to which series were asked for.
+    pub now_s: i64,
+    /// Version of powerband.
+    pub version: String,
+    /// Address of Prometheus, without credentials.
+    pub prometheus: String,
+    /// What `FILE.halted` says.
+    pub halted: Vec<Halted>,
+}
+
+/// The verdict.
+pub fn judge(experiment: &Experiment, fleet: &Fleet, asked: &Asked) -> Document {
+    let done = experiment.looks_done(asked.now_s);
+    let others = experiment.arms.len() - 1;
+    let newest = experiment.slices_before(asked.now_s);
+    let look = (done > 0).then(|| Looked {
+        number: done,
+        slices: experiment.slices_before(experiment.look_s(done)),
+        level: look_level(done, experiment.looks, others),
+    });
+    let until = look.as_ref().map_or(newest, |look| look.slices);
+    let balance = balance::checks(experiment, fleet, until);
+    let unbalanced = balance.iter().find(|check| check.passed == Some(false));
+    let comparisons: Vec<Comparison> = match &look {
+        None => Vec::new(),
+        Some(look) => (1..=others)
+            .map(|arm| match unbalanced {
+                Some(check) => compare::refused(experiment, arm, &check.sentence),
+                None => compare::comparison(experiment, fleet, arm, look),
+            })
+            .collect(),
+    };
+    let next = (done < experiment.looks).then(|| instant(experiment.look_s(done + 1)));
+    Document {
+        schema: SCHEMA.to_owned(),
+        powerband_version: asked.version.clone(),
+        read_at: instant(asked.now_s),
+        name: experiment.name.clone(),
+        digest: experiment.digest(),
+        prometheus: asked.prometheus.clone(),
+        sentence: sentence(experiment, &comparisons, done, next.as_deref()),
+        starts: instant(experiment.starts_s),
+        ends: instant(experiment.ends_s()),
+        look: look.as_ref().map(|look| Look {
+            number: look.number,
+            of: experiment.looks,
+            at: instant(experiment.look_s(look.number)),
+            level: look.level,
+        }),
+        next_look_at: next,
+        arms: figures::arms(experiment, fleet, until),
+        guardrails: guardrails::states(experiment, fleet, newest),
+        comparisons,
+        balance,
+        notes: notes::notes(experiment, fleet),
+        halted: asked
+            .halted
+            .iter()
+            .map(|one| run::production::Halted {
+                arm: one.arm.clone(),
+                at: one.at.clone(),
+                reason: one.reason.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// UTC, RFC 3339.
+fn instant(at_s: i64) -> String {
+    Timestamp::from_second(at_s).map_or_else(|_| at_s.to_string(), |at| at.to_string())
+}
+
+/// The comparisons in the order of what they say, then what is next.
+fn sentence(experiment: &Experiment, all: &[Comparison], done: u32, next: Option<&str>) -> String {
+    if all.is_empty() {
+        return format!(
+            "Not enough for an answer: the first of {} looks is at {}.",
+            experiment.looks,
+            next.unwrap_or_default()
+        );
+    }
+    let mut sorted: Vec<&Comparison> = all.iter().collect();
+    sorted.sort_by_key(|one| match one.verdict {
+        Verdict::Worse => 0,
+        Verdict::Better => 1,
+        Verdict::NoDifference => 2,
+        Verdict::Undecided => 3,
+        Verdict::NotEnough => 4,
+        Verdict::Refused => 5,
+    });
+    // What holds for all of them is said once.
+    let mut sentences: Vec<&str> = Vec::new();
+    for one in sorted {
+        if !sentences.contains(&one.sentence.as_str()) {
+            sentences.push(&one.sentence);
+        }
+    }
+    let mut text = sentence_case(&sentences.join(" "));
+    if all
+        .iter()
+        .any(|one| matches!(one.verdict, Verdict::Undecided | Verdict::NotEnough))
+        && let Some(next) = next
+    {
+        text += &format!(" Look {} of {} is at {next}.", done + 1, experiment.looks);
+    }
+    text
+}
+
+/// `-12.0 % (-18.0 to -6.0), p = 0.0004`.
+fn shown(ratio: &Ratio) -> String {
+    let change = change_with_interval(ratio.estimate, ratio.low, ratio.high);
+    format!("{change}, p = {}", shown_p(ratio.p))
+}
+
+fn shown_p(p: f64) -> String {
+    match p {
+        p if p < 0.001 => format!("{p:.4}"),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! What was left out of the evidence and why, counted.
+
+use crate::experiment::Experiment;
+use crate::join::Fleet;
+use run::{counted, first_of};
+
+pub(super) fn notes(experiment: &Experiment, fleet: &Fleet) -> Vec<String> {
+    let out = &fleet.left_out;
+    let mut notes = Vec::new();
+    let mut count = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{} left out: {what}.", counted(count, "slice")));
+        }
+    };
+    count(
+        out.holes,
+        "the instance was not scraped at one of its ends, or was gone for a while",
+    );
+    count(
+        out.resets,
+        "a counter went down, as after a restart in a new container",
+    );
+    count(out.restarts, "the arm changed within it");
+    count(out.idle, "no request ended in it");
+    count(
+        out.mixed,
+        "processes of two arms answered at once, and the unit is the process",
+    );
+    let instances: Vec<&str> = out.instances_with_two.iter().map(String::as_str).collect();
+    if out.stragglers > 0 {
+        notes.push(format!(
+            "{} had two arms at once: kept as the arm that was there first.",
+            counted(out.stragglers, "slice")
+        ));
+    }
+    if !instances.is_empty() {
+        notes.push(format!("Two arms at once on {}.", first_of(&instances, 5)));
+    }
+    let halted = fleet
+        .units
+        .iter()
+        .filter(|unit| unit.label.halted.is_some())
+        .count();
+    if halted > 0 {
+        notes.push(format!(
+            "{} of a halted arm ran {} and count for the shares alone.",
+            counted(halted, "draw"),
+            experiment.arms[0].name
+        ));
+    }
+    if !out.strangers.is_empty() {
+        let labels: Vec<&str> = out.strangers.iter().map(String::as_str).collect();
+        notes.push(format!(
+            "Labels of no arm of this file: {}.",
+            first_of(&labels, 5)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,255 @@
+//! Verdicts of made-up fleets.
+
+use super::*;
+use crate::join::{Slice, Tail, Unit};
+use crate::label::Label;
+use run::production::State;
+
+const FILE: &str = "name = 'a'\nstarts = 2026-12-01T00:00:00Z\nlasts = '1h'\nperiod = '1h'\nlooks = 2\nslice = '1m'\n\
+                    [[arm]]\nname = 'three'\n[[arm]]\nname = 'five'\nshare = '50%'\nenvironment = { A = 1 }\n\
+                    [guardrails]\nerrors = '1%'\np99 = '+20%'\nmemory = '+15%'\n";
+
+/// What differs in the second arm, as factors.
+#[derive(Clone, Copy)]
+struct Made {
+    units: usize,
+    time: f64,
+    rate: f64,
+    errors: f64,
+    memory: f64,
+    p99: f64,
+}
+
+const SAME: Made = Made {
+    units: 20,
+    time: 1.0,
+    rate: 1.0,
+    errors: 0.0,
+    memory: 1.0,
+    p99: 1.0,
+};
+
+fn fleet(experiment: &Experiment, made: Made) -> Fleet {
+    let units = (0..made.units).map(|number| {
+        let arm = number % 2;
+        let factor = |of: f64| if arm == 1 { of } else { 1.0 };
+        // Each unit and each slice has a level of its own.
+        let noise = |slice: usize| 1.0 + 0.02 * ((number * 7 + slice * 5) % 11) as f64;
+        let slices = (0..60).map(|index| {
+            let requests = 600.0 * factor(made.rate) * (1.0 + 0.3 * (index as f64 / 9.0).sin());
+            Slice {
+                index,
+                requests,
+                errors: requests * factor(made.errors) * if arm == 1 { 1.0 } else { 0.001 },
+                response_s: requests * 0.05 * factor(made.time) * noise(index),
+                queue_s: 0.0,
+                gvl_wait_s: Some(requests * 0.002),
+                memory_bytes: Some(3e8 * factor(made.memory) * noise(0)),
+            }
+        });
+        let tails = (1..=60).map(|until| {
+            let slow = if factor(made.p99) > 1.0 {
+                [80.0, 20.0]
+            } else {
+                [100.0, 0.0]
+            };
+            Tail {
+                until,
+                counts: vec![noise(until), slow[0], slow[1], 0.0],
+            }
+        });
+        Unit {
+            instance: format!("10.0.0.{number}:3000"),
+            label: Label {
+                arm: experiment.arms[arm].name.clone(),
+                digest: Label::short(&experiment.digest()),
+                period: 0,
+                halted: None,
+            },
+            arm,
+            from: 0,
+            slices: slices.collect(),
+            tails: tails.collect(),
+        }
+    });
+    Fleet {
+        units: units.collect(),
+        bounds: vec![0.016, 0.128, 0.512, f64::INFINITY],
+        ..Fleet::default()
+    }
+}
+
+fn judged(made: Made, minutes: i64) -> Document {
+    let experiment = crate::read(FILE).unwrap();
+    let asked = Asked {
+        now_s: experiment.starts_s + minutes * 60,
+        version: "0.1.0".to_owned(),
+        prometheus: "http://127.0.0.1:9090".to_owned(),
+        halted: Vec::new(),
+    };
+    judge(&experiment, &fleet(&experiment, made), &asked)
+}
+
+#[test]
+fn an_arm_that_is_faster_is_better() {
+    let document = judged(Made { time: 0.88, ..SAME }, 60);
+    let one = &document.comparisons[0];
+    assert_eq!(one.verdict, Verdict::Better, "{}", document.sentence);
+    assert!(
+        document
+            .sentence
+            .starts_with("Five is better: mean response time -1"),
+        "{}",
+        document.sentence
+    );
+    assert!(
+        document.sentence.ends_with("look 2 of 2, the last."),
+        "{}",
+        document.sentence
+    );
+    assert_eq!(document.next_look_at, None);
+    assert!(
+        document
+            .guardrails
+            .iter()
+            .all(|one| one.state == State::Holds),
+        "{:?}",
+        document.guardrails
+    );
+    let [three, five] = &document.arms[..] else {
+        panic!()
+    };
+    assert_eq!((three.draws, five.instances, five.share), (10, 10, 0.5));
+    assert!((five.gvl_wait_ms.unwrap() - 2.0).abs() < 1e-9);
+    assert!((five.response_ms.unwrap() / three.response_ms.unwrap() - 0.88).abs() < 0.02);
+}
+
+#[test]
+fn between_two_looks_the_answer_does_not_change() {
+    let made = Made { time: 0.95, ..SAME };
+    let answers = [30, 41, 59].map(|minutes| judged(made, minutes));
+    let [first, others @ ..] = &answers;
+    for other in others {
+        assert_eq!(first.comparisons, other.comparisons);
+        assert_eq!(first.arms, other.arms);
+        assert_eq!(first.sentence, other.sentence);
+    }
+    assert_eq!(first.look.as_ref().unwrap().level, 0.001);
+    let before = judged(made, 29);
+    assert!(before.comparisons.is_empty());
+    assert_eq!(
+        before.sentence,
+        "Not enough for an answer: the first of 2 looks is at 2026-12-01T00:30:00Z."
+    );
+}
+
+#[test]
+fn equal_arms_and_few_units() {
+    let last = judged(SAME, 60);
+    assert_eq!(last.comparisons[0].verdict, Verdict::NoDifference);
+    assert_eq!(judged(SAME, 30).comparisons[0].verdict, Verdict::Undecided);
+    assert!(
+        judged(SAME, 30)
+            .sentence
+            .ends_with("Look 2 of 2 is at 2026-12-01T01:00:00Z.")
+    );
+    let few = judged(
+        Made {
+            units: 6,
+            time: 0.5,
+            ..SAME
+        },
+        60,
+    );
+    assert_eq!(few.comparisons[0].verdict, Verdict::NotEnough);
+    assert!(
+        few.sentence
+            .contains("no result could have a p below 0.100"),
+        "{}",
+        few.sentence
+    );
+}
+
+#[test]
+fn other_traffic_and_other_shares_are_refused() {
+    let coupled = judged(
+        Made {
+            time: 0.7,
+            rate: 1.2,
+            ..SAME
+        },
+        60,
+    );
+    assert_eq!(coupled.comparisons[0].verdict, Verdict::Refused);
+    assert!(
+        coupled.sentence.contains("least connections"),
+        "{}",
+        coupled.sentence
+    );
+
+    let experiment = crate::read(FILE).unwrap();
+    let mut fleet = fleet(&experiment, Made { units: 40, ..SAME });
+    fleet
+        .units
+        .retain(|unit| unit.arm == 0 || unit.instance.ends_with(".1:3000"));
+    let asked = Asked {
+        now_s: experiment.ends_s(),
+        version: String::new(),
+        prometheus: String::new(),
+        halted: Vec::new(),
+    };
+    let document = judge(&experiment, &fleet, &asked);
+    assert_eq!(document.comparisons[0].verdict, Verdict::Refused);
+    assert_eq!(document.balance[0].passed, Some(false));
+    assert!(
+        document.sentence.contains("do not have the arms' shares"),
+        "{}",
+        document.sentence
+    );
+}
+
+#[test]
+fn each_guardrail_breaks_by_itself() {
+    let state = |made: Made, figure: &str| {
+        // Before the first look, too.
+        let document = judged(made, 20);
+        let found = document.guardrails.iter().find(|one| one.figure == figure);
+        found.unwrap().state
+    };
+    for (made, figure) in [
+        (
+            Made {
+                errors: 0.05,
+                ..SAME
+            },
+            "errors",
+        ),
+        (Made { p99: 2.0, ..SAME }, "p99"),
+        (
+            Made {
+                memory: 1.4,
+                ..SAME
+            },
+            "memory",
+        ),
+    ] {
+        for other in ["errors", "p99", "memory"] {
+            let expected = if other == figure {
+                State::Broken
+            } else {
+                State::Holds
+            };
+            assert_eq!(state(made, other), expected, "{other} of {figure}");
+        }
+    }
+    assert_eq!(
+        state(
+            Made {
+                memory: 1.14,
+                ..SAME
+            },
+            "memory"
+        ),
+        State::Unknown
+    );
+}

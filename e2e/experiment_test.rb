@@ -1,0 +1,245 @@
+# frozen_string_literal: true
+
+require "json"
+require "time"
+require_relative "support/nginx"
+require_relative "support/powerband"
+require_relative "support/prometheus"
+require_relative "support/servers"
+
+# An experiment in production: the draw by `powerband run --experiment`, and the verdict of `powerband verdict`.
+class ExperimentTest < PowerbandTest
+  include Nginx
+  include Prometheus
+  include Servers
+
+  APP = File.join(APPS, "scraped")
+
+  def test_a_unit_gets_the_same_arm_in_a_period
+    file = experiment(share: 50)
+    drawn = 40.times.map { |number| dry_run(file, "web-#{number}") }
+    assert_equal drawn, 40.times.map { |number| dry_run(file, "web-#{number}") }
+    arms = drawn.map { |out| arm(out) }
+    assert_equal %w[slow today], arms.uniq.sort
+    slow = drawn[arms.index("slow")]
+    assert_match(/^WAIT_MS=25$/, slow)
+    assert_match(/^POWERBAND_ARM=slow:\h{8}:0$/, slow)
+    refute_match(/WAIT_MS/, drawn[arms.index("today")])
+  end
+
+  def test_outside_of_its_time_and_with_a_halted_arm_the_first_one_runs
+    file = experiment(share: 50)
+    unit = unit_of(file, "slow")
+    File.write("#{file}.halted", "[[halted]]\narm = \"slow\"\n")
+    assert_match(/runs today in period 0, because slow, which was drawn, is halted$/, dry_run(file, unit))
+    assert_match(/^POWERBAND_ARM=today:\h{8}:0:slow$/, dry_run(file, unit))
+    File.write("#{file}.halted", "[[halted")
+    damaged = powerband("run", "--experiment", file, "--dry-run", env: { "POWERBAND_UNIT" => unit })
+    assert_match(/only the first arm is run/, damaged.err)
+    assert_match(/runs today/, damaged.out)
+
+    later = experiment(starts: Time.now + 3600)
+    said = dry_run(later, unit)
+    assert_match(/runs today because the experiment has not begun$/, said)
+    refute_match(/POWERBAND_ARM|WAIT_MS/, said)
+    assert_match(/is over$/, dry_run(experiment(starts: Time.now - 7200), unit))
+  end
+
+  def test_every_problem_of_the_file_at_once
+    file = File.join(@dir, "wrong.toml")
+    File.write(file, "name = 'a'\nperiods = '6h'\n[[arm]]\nname = 'x'\n[[arm]]\nname = 'y'\nshare = '60%'\n")
+    problems = [/wrong.toml: line 2: periods: unknown key/, /line 1: starts: missing/, /line 7: arm.share = "60%": out of range/]
+    assert_refused powerband("run", "--experiment", file, "--", "true"), 2, *problems
+    assert_refused powerband("verdict", file, "--prometheus", "http://127.0.0.1:9"), 2, *problems
+    assert_refused powerband("run", "--experiment", File.join(@dir, "none.toml"), "--", "true"), 2, /none.toml: No such file/
+  end
+
+  def test_the_arm_is_in_the_metrics
+    file = experiment(share: 50)
+    folder = File.join(@dir, "flight")
+    site = drawn_puma(file, unit_of(file, "slow"), folder)
+    assert_equal "200", site.get("/").code
+    text = site.get("/metrics").body
+    assert_match(/^powerband_server_info\{.*arm="slow:\h{8}:0"/, text)
+    assert_match(/unit \S+ runs slow in period 0/, site.started.err)
+    tool = powerband("inspect", "--prometheus", File.join(folder, Process.uid.to_s))
+    assert_match(/arm="slow:\h{8}:0"/, tool.out)
+  ensure
+    stop(site, :KILL) if site
+  end
+
+  def test_what_prometheus_may_answer
+    file = experiment(starts: Time.now - 120, lasts: "1h")
+    nobody = free_port
+    assert_refused powerband("verdict", file, "--prometheus", "http://127.0.0.1:#{nobody}"), 3, /cannot be asked/
+    answers = {
+      [200, "<html>"] => /not that of Prometheus/, [404, "no"] => /it answers 404/, [401, ""] => /give --token-file/,
+      [400, '{"status":"error","error":"parse error"}'] => /refuses the query: parse error/,
+      [200, '{"status":"success","data":{"resultType":"matrix","result":[]}}'] => /no instance with an arm of this experiment/
+    }
+    answers.each do |(status, body), said|
+      answering(status, body) { |url| assert_refused powerband("verdict", file, "--prometheus", url), 3, said }
+    end
+    secret = File.join(@dir, "token")
+    File.write(secret, "hunter2\n")
+    plain = powerband("verdict", file, "--prometheus", "http://192.0.2.1:9090", "--token-file", secret)
+    assert_refused plain, 2, /would go over the network in plain text/
+    asked = answering(401, "") { |url| powerband("verdict", file, "--prometheus", url, "--token-file", secret) }
+    assert_equal ["Bearer hunter2"], asked.uniq
+    with_password = powerband("verdict", file, "--prometheus", "http://me:hunter2@127.0.0.1:1")
+    assert_refused with_password, 2, /it holds a user/
+    refute_includes with_password.err, "hunter2"
+  end
+
+  def test_a_certificate_that_the_system_does_not_trust_is_refused
+    file = experiment(starts: Time.now - 120)
+    site = nginx
+    secret = File.join(@dir, "basic")
+    File.write(secret, "me:hunter2\n")
+    asked = ["verdict", file, "--prometheus", site.tls_url.chomp("/"), "--basic-file", secret]
+    # nginx still runs.
+    refused = powerband(*asked)
+    assert_equal 3, refused.code, refused.to_s
+    assert_match(/cannot be asked: .*certificate/i, refused.err)
+    refute_match(/hunter2/, refused.err)
+    assert_equal [], site.lines
+    trusted = powerband(*asked, env: { "SSL_CERT_FILE" => site.certificate })
+    assert_match(/not that of Prometheus/, trusted.err)
+    assert_match(%r{GET /api/v1/query_range}, site.lines.first)
+  end
+
+  # Twelve Pumas behind nginx; one arm waits 15 ms longer. Its guardrail sends it home.
+  def test_a_fleet_behind_nginx_scraped_by_prometheus
+    guardrails = "memory = '+500%'\nerrors = '5%'\np99 = '+20%'\n"
+    file = experiment(lasts: "60s", slice: "2s", starts: Time.now + 1, guardrails: guardrails)
+    units = %w[today slow].flat_map { |arm| units_of(file, arm, 6) }
+    sleep 0.02 until Time.now > Time.iso8601(File.read(file)[/starts = (\S+)/, 1])
+    sites = units.each_with_index.map { |unit, number| launch(file, unit, File.join(@dir, "flight-#{number}")) }
+    sites.each { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }
+    ports = sites.map(&:port)
+    balancer = balancer(ports)
+    server = prometheus(ports)
+    await("all arms in Prometheus", of: server.started) { arms_seen(server) == 12 }
+    load = start(BINARY, "load", balancer, "--rate", "200", "--duration", "75s", "--quiet")
+    ends = Time.iso8601(File.read(file)[/starts = (\S+)/, 1]) + 62
+    await("the last look", within: 120, of: load) { Time.now > ends }
+
+    found = powerband("verdict", file, "--prometheus", server.url.chomp("/"), "--match", 'job="shop"')
+    assert_equal 1, found.code, found.to_s
+    assert_match(/\ASlow is worse: mean response time \+\d/, found.out)
+    assert_match(/slow p99: BROKEN/, found.out)
+    json = powerband("verdict", file, "--prometheus", server.url, "--json", "--halt")
+    assert_valid_document(json.out, "verdict-v1")
+    document = JSON.parse(json.out)
+    ratio = document["comparisons"][0]["response_time"]
+    assert_operator ratio["low"], :>, 1.2
+    assert_equal [6, 6], document["arms"].map { |arm| arm["draws"] }
+    assert_match(/arm = "slow"/, File.read("#{file}.halted"))
+    path = File.join(@dir, "verdict.json")
+    File.write(path, json.out)
+    assert_match(/Not drawn any more/, powerband("report", path).out)
+  ensure
+    (sites || []).each { |site| stop(site, :KILL) }
+  end
+
+  private
+
+  def experiment(share: 50, starts: Time.now - 60, lasts: "1h", looks: 2, slice: "5s", guardrails: "errors = '1%'\n")
+    file = File.join(@dir, "powerband-experiment-#{starts.to_i}.toml")
+    File.write(file, <<~TOML)
+      name = "waiting"
+      unit = "host"
+      starts = #{starts.utc.iso8601}
+      lasts = "#{lasts}"
+      period = "#{lasts}"
+      looks = #{looks}
+      slice = "#{slice}"
+
+      [[arm]]
+      name = "today"
+
+      [[arm]]
+      name = "slow"
+      share = "#{share}%"
+      [arm.environment]
+      WAIT_MS = 25
+
+      [guardrails]
+      #{guardrails}
+    TOML
+    file
+  end
+
+  def dry_run(file, unit)
+    ended = powerband("run", "--experiment", file, "--dry-run", env: { "POWERBAND_UNIT" => unit })
+    assert_equal [0, ""], [ended.code, ended.err], ended.to_s
+    ended.out
+  end
+
+  def arm(said) = said[/ runs (\S+) /, 1]
+
+  def unit_of(file, arm) = units_of(file, arm, 1).first
+
+  # Units that draw an arm. Before the experiment there is no draw: it is made as if that had begun.
+  def units_of(file, arm, count)
+    await("the start of the experiment") { dry_run(file, "web-0").include?(" in period ") }
+    names = (0..).lazy.map { |number| "web-#{number}" }
+    names.select { |unit| arm(dry_run(file, unit)) == arm }.first(count)
+  end
+
+  def launch(file, unit, folder)
+    port = free_port
+    started = start(BINARY, "run", "--experiment", file, "--flight-dir", folder, "--", "puma", "-b", "tcp://127.0.0.1:#{port}",
+                    "-t", "3:3", chdir: APP, env: { "POWERBAND_UNIT" => unit })
+    Serving.new(started, port)
+  end
+
+  def drawn_puma(file, unit, folder)
+    launch(file, unit, folder).tap { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }
+  end
+
+  # nginx in front of these ports, in turn.
+  def balancer(ports)
+    skip "nginx is not installed: script/bootstrap installs it" unless NGINX
+    folder = File.join(@dir, "balancer")
+    FileUtils.mkdir_p(folder)
+    port = free_port
+    servers = ports.map { |of| "server 127.0.0.1:#{of};" }.join(" ")
+    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/tmp;" }.join(" ")
+    File.write(File.join(folder, "nginx.conf"), <<~CONF)
+      daemon off; master_process off; pid #{folder}/nginx.pid;
+      events { worker_connections 512; }
+      http {
+        access_log off; #{temporary}
+        upstream pods { #{servers} }
+        server { listen 127.0.0.1:#{port}; location / { proxy_pass http://pods; } }
+      }
+    CONF
+    started = start(NGINX, "-p", folder, "-c", File.join(folder, "nginx.conf"), "-e", File.join(folder, "error.log"))
+    await("nginx to listen", of: started) { listens?(port) }
+    "http://127.0.0.1:#{port}/"
+  end
+
+  # A server that answers every request alike; what it was authorised with.
+  def answering(status, body)
+    socket = TCPServer.new("127.0.0.1", 0)
+    seen = []
+    thread = Thread.new do
+      loop do
+        client = socket.accept
+        head = []
+        while (line = client.gets) && line != "\r\n"
+          head << line
+        end
+        seen.concat(head.filter_map { |field| field[/\Aauthorization: (.*)\r\n/i, 1] })
+        client.write("HTTP/1.1 #{status} x\r\nContent-Length: #{body.bytesize}\r\nConnection: close\r\n\r\n#{body}")
+        client.close
+      end
+    end
+    yield "http://127.0.0.1:#{socket.addr[1]}"
+    seen
+  ensure
+    thread&.kill
+    socket&.close
+  end
+end
