@@ -215,7 +215,7 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
         ))
     });
     let doubted: String = doubted.collect();
-    // The last one is what the run recommends.
+    // The last one is the recommendation's, or the baseline's if only that was found.
     let plan_for = rates.last().and_then(|of| {
         let rate = figure(of.search.plan_for_per_s?);
         Some(format!(
