@@ -31,12 +31,17 @@ class ExperimentTest < PowerbandTest
     file = experiment(share: 50)
     unit = unit_of(file, "slow")
     File.write("#{file}.halted", "[[halted]]\narm = \"slow\"\n")
-    assert_match(/runs today in period 0, because slow, which was drawn, is halted$/, dry_run(file, unit))
+    assert_match(/runs today in period 0: slow was drawn, but it is halted$/, dry_run(file, unit))
     assert_match(/^POWERBAND_ARM=today:\h{8}:0:slow$/, dry_run(file, unit))
-    File.write("#{file}.halted", "[[halted")
-    damaged = powerband("run", "--experiment", file, "--dry-run", env: { "POWERBAND_UNIT" => unit })
-    assert_match(/only the first arm is run/, damaged.err)
-    assert_match(/runs today/, damaged.out)
+    wrong_files = { "[[halted" => /TOML/, "[[halted]]\narm = 'slwo'\n" => /"slwo": no arm that can be halted; .* are today/ }
+    wrong_files.each do |text, said|
+      File.write("#{file}.halted", text)
+      wrong = powerband("run", "--experiment", file, "--dry-run", env: { "POWERBAND_UNIT" => unit })
+      assert_match(said, wrong.err)
+      assert_match(/only the first arm is run/, wrong.err)
+      assert_match(/runs today/, wrong.out)
+      assert_refused powerband("verdict", file, "--prometheus", "http://127.0.0.1:9", "--halt"), 2, said
+    end
 
     later = experiment(starts: Time.now + 3600)
     said = dry_run(later, unit)
@@ -75,6 +80,7 @@ class ExperimentTest < PowerbandTest
     answers = {
       [200, "<html>"] => /not that of Prometheus/, [404, "no"] => /it answers 404/, [401, ""] => /give --token-file/,
       [400, '{"status":"error","error":"parse error"}'] => /refuses the query: parse error/,
+      [503, '{"status":"error","error":"timed out"}'] => /timed out .*; try again, or raise Prometheus' query limits/,
       [200, '{"status":"success","data":{"resultType":"matrix","result":[]}}'] => /no instance with an arm of this experiment/
     }
     answers.each do |(status, body), said|
@@ -108,7 +114,7 @@ class ExperimentTest < PowerbandTest
     assert_match(%r{GET /api/v1/query_range}, site.lines.first)
   end
 
-  # Twelve Pumas behind nginx; one arm waits 15 ms longer. Its guardrail sends it home.
+  # Twelve Pumas behind nginx; one arm waits 15 ms longer. Its guardrail halts it.
   def test_a_fleet_behind_nginx_scraped_by_prometheus
     guardrails = "memory = '+500%'\nerrors = '5%'\np99 = '+20%'\n"
     file = experiment(lasts: "60s", slice: "2s", starts: Time.now + 1, guardrails: guardrails)

@@ -87,7 +87,7 @@ pub enum Command {
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files
     Predict(Box<PredictArgs>),
-    /// Answer which arm of an experiment in production is better
+    /// Tell which arm of an experiment in production is better
     Verdict(VerdictArgs),
     /// Record what each thread of a server does, for Perfetto
     Trace(TraceArgs),

@@ -106,7 +106,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "powerband verdict powerband-experiment.toml --prometheus https://prometheus.internal:9090",
             ),
             (
-                "Send an arm home whose guardrail is broken",
+                "Halt each arm whose guardrail is broken",
                 "powerband verdict powerband-experiment.toml --prometheus http://127.0.0.1:9090 --halt",
             ),
         ],

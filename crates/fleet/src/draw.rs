@@ -76,8 +76,8 @@ pub fn assign<'a>(
     };
     let drawn = draw(experiment, unit, period);
     let name = &experiment.arms[drawn.arm].name;
-    let sent_home = drawn.arm > 0 && halted.iter().any(|one| one.arm == *name);
-    let arm = &experiment.arms[if sent_home { 0 } else { drawn.arm }];
+    let is_halted = drawn.arm > 0 && halted.iter().any(|one| one.arm == *name);
+    let arm = &experiment.arms[if is_halted { 0 } else { drawn.arm }];
     Assigned {
         arm,
         label: Ok(Label {
@@ -87,7 +87,7 @@ pub fn assign<'a>(
                 UnitKind::Process => u64::from(drawn.start),
                 UnitKind::Pod | UnitKind::Host => period,
             },
-            halted: sent_home.then(|| name.clone()),
+            halted: is_halted.then(|| name.clone()),
         }),
         drawn: Some((drawn, period)),
     }

@@ -25,7 +25,7 @@ const KEYS: [&str; 10] = [
 
 /// Slices of a look, where the file does not give their length.
 const SLICES_OF_A_LOOK: i64 = 20;
-/// The longest slice that is taken where none is given.
+/// The longest slice that is taken where none is given, as long as all slices can be fetched.
 const USUAL_SLICE_S: i64 = 300;
 /// Slices that an experiment may have: what is fetched of each unit.
 const MOST_SLICES: i64 = 20_000;
@@ -114,18 +114,20 @@ fn whole<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<Experiment>
     let guardrails = guardrails(reader, table);
     if let Some(((lasts_s, looks), slice_s)) = lasts_s.zip(looks).zip(slice_s) {
         let of_look = lasts_s / i64::from(looks);
-        let too_long = format!(
-            "each of {looks} looks has {of_look} s, which must hold 2 slices or more, and all at most {MOST_SLICES}"
-        );
-        if slice_s * 2 > of_look || lasts_s / slice_s > MOST_SLICES {
-            match slice.as_ref().or(lasts.as_ref()) {
-                Some(value) => reader.wrong(
-                    value,
-                    too_long,
-                    "give another slice, fewer looks or more time",
-                ),
-                None => reader.problem(1, "slice", None, too_long, "give another slice"),
-            }
+        let all = lasts_s / slice_s;
+        // Without either, the defaults fit.
+        match slice.as_ref().or(lasts.as_ref()) {
+            Some(value) if slice_s * 2 > of_look => reader.wrong(
+                value,
+                format!("each of {looks} looks has {of_look} s, which must hold 2 slices or more"),
+                "give a shorter slice, fewer looks or more time",
+            ),
+            Some(value) if all > MOST_SLICES => reader.wrong(
+                value,
+                format!("the experiment has {all} slices, and at most {MOST_SLICES} are fetched"),
+                format!("give a slice of {}s or more", least_slice(lasts_s)),
+            ),
+            _ => {}
         }
     }
     if let (Some(value), Some(period_s), Some(lasts_s)) = (&period, period_s, lasts_s)
@@ -152,7 +154,12 @@ fn whole<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<Experiment>
 }
 
 fn usual_slice(lasts_s: i64, looks: u32) -> i64 {
-    (lasts_s / i64::from(looks) / SLICES_OF_A_LOOK).clamp(1, USUAL_SLICE_S)
+    let usual = (lasts_s / i64::from(looks) / SLICES_OF_A_LOOK).clamp(1, USUAL_SLICE_S);
+    usual.max(least_slice(lasts_s))
+}
+
+fn least_slice(lasts_s: i64) -> i64 {
+    (lasts_s + MOST_SLICES - 1) / MOST_SLICES
 }
 
 fn guardrails<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Guardrails {
@@ -163,23 +170,11 @@ fn guardrails<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Guardrails {
     let errors = reader.text(section, "guardrails.", "errors");
     let mut more = |key: &str| {
         let value = reader.text(section, "guardrails.", key)?;
-        if !value.text.trim().starts_with('+') {
-            reader.wrong(
-                &value,
-                "no increase",
-                "write how much more is allowed, such as +20%",
-            );
-            return None;
-        }
-        let shorter = reader::Value {
-            text: value.text.trim().trim_start_matches('+').to_owned(),
-            ..value
-        };
-        reader.percentage(&shorter, (1.0, 1000.0))
+        reader.percentage(&value, "+", (1.0, 1000.0))
     };
     let (p99, memory) = (more("p99"), more("memory"));
     Guardrails {
-        errors: errors.and_then(|errors| reader.percentage(&errors, (0.01, 100.0))),
+        errors: errors.and_then(|errors| reader.percentage(&errors, "", (0.01, 100.0))),
         p99,
         memory,
     }

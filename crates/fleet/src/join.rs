@@ -20,8 +20,8 @@ pub struct Slice {
     pub errors: f64,
     /// Seconds of all requests together, in the application and in the queue before it.
     pub response_s: f64,
-    /// The part in the queue; 0 where it is not known.
-    pub queue_s: f64,
+    /// The part in the queue; `None` where the instance has no such series.
+    pub queue_s: Option<f64>,
     pub gvl_wait_s: Option<f64>,
     /// At its end.
     pub memory_bytes: Option<f64>,
@@ -47,6 +47,8 @@ pub struct Unit {
     /// The slice in which it was seen first.
     pub from: usize,
     pub slices: Vec<Slice>,
+    /// Its slices that are no evidence: not scraped, a counter went down, or no request ended.
+    pub left_out: Vec<usize>,
     pub tails: Vec<Tail>,
 }
 
@@ -101,6 +103,7 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
                 arm: *arm,
                 from,
                 slices: Vec::new(),
+                left_out: Vec::new(),
                 tails: Vec::new(),
             };
             units.insert(place, unit);
@@ -109,8 +112,11 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
         for index in 0..slices {
             let place = match running.owner(index, whole_unit) {
                 Owner::Nobody => continue,
-                Owner::Vanished => {
+                Owner::Vanished(place) => {
                     fleet.left_out.holes += 1;
+                    if let Some(unit) = units.get_mut(&place) {
+                        unit.left_out.push(index);
+                    }
                     continue;
                 }
                 Owner::Changing => {
@@ -129,16 +135,19 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
                 }
                 Owner::Alone(place) => place,
             };
+            let Some(unit) = units.get_mut(&place) else {
+                continue;
+            };
             match slice(gathered, instance, index) {
-                Ok(slice) if slice.requests <= 0.0 => fleet.left_out.idle += 1,
-                Ok(slice) => {
-                    if let Some(unit) = units.get_mut(&place) {
-                        unit.slices.push(slice);
-                    }
+                Ok(slice) if slice.requests > 0.0 => {
+                    unit.slices.push(slice);
+                    continue;
                 }
+                Ok(_) => fleet.left_out.idle += 1,
                 Err(Gap::Hole) => fleet.left_out.holes += 1,
                 Err(Gap::Reset) => fleet.left_out.resets += 1,
             }
+            unit.left_out.push(index);
         }
         for index in 0..slices / tail {
             let whole = index * tail..(index + 1) * tail;
@@ -149,9 +158,10 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
             let [Some(place)] = owners.into_iter().collect::<Vec<_>>()[..] else {
                 continue;
             };
-            if let (Some(unit), Some(counts)) =
-                (units.get_mut(&place), gathered.counts(instance, index))
-            {
+            if let (Some(unit), Some(counts)) = (
+                units.get_mut(&place),
+                gathered.counts(instance, index, &fleet.bounds),
+            ) {
                 let until = whole.end;
                 unit.tails.push(Tail { until, counts });
             }
@@ -176,20 +186,22 @@ fn slice(gathered: &Gathered, instance: &str, index: usize) -> Result<Slice, Gap
             Some((before, after)) => Ok(after - before),
         }
     };
-    // Not every agent and every proxy has these.
-    let known = |family: Family| match grown(family) {
-        Ok(grown) => Ok(Some(grown)),
-        Err(Gap::Hole) => Ok(None),
-        Err(Gap::Reset) => Err(Gap::Reset),
+    // A response time is with the queue in all slices of an instance, or in none.
+    let queue_s = match gathered.has(Family::Queue, instance) {
+        true => Some(grown(Family::Queue)?),
+        false => None,
     };
-    let queue_s = known(Family::Queue)?.unwrap_or(0.0);
+    let gvl_wait_s = match grown(Family::GvlWait) {
+        Err(Gap::Hole) => None,
+        other => Some(other?),
+    };
     Ok(Slice {
         index,
         requests: grown(Family::Requests)?,
         errors: grown(Family::Errors)?,
-        response_s: grown(Family::Duration)? + queue_s,
+        response_s: grown(Family::Duration)? + queue_s.unwrap_or(0.0),
         queue_s,
-        gvl_wait_s: known(Family::GvlWait)?,
+        gvl_wait_s,
         memory_bytes: at(Family::Memory, index + 1).filter(|bytes| *bytes > 0.0),
     })
 }

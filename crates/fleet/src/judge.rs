@@ -88,7 +88,7 @@ pub fn judge(experiment: &Experiment, fleet: &Fleet, asked: &Asked) -> Document 
 }
 
 /// UTC, RFC 3339.
-fn instant(at_s: i64) -> String {
+pub fn instant(at_s: i64) -> String {
     Timestamp::from_second(at_s).map_or_else(|_| at_s.to_string(), |at| at.to_string())
 }
 
@@ -110,11 +110,21 @@ fn sentence(experiment: &Experiment, all: &[Comparison], done: u32, next: Option
         Verdict::NotEnough => 4,
         Verdict::Refused => 5,
     });
-    // What holds for all of them is said once.
-    let mut sentences: Vec<&str> = Vec::new();
-    for one in sorted {
-        if !sentences.contains(&one.sentence.as_str()) {
-            sentences.push(&one.sentence);
+    let mut sentences: Vec<String> = Vec::new();
+    let mut reasons: Vec<&str> = Vec::new();
+    for one in &sorted {
+        let Some(why) = one.why_not.as_deref() else {
+            sentences.push(one.sentence.clone());
+            continue;
+        };
+        // A reason of several arms is said once.
+        if !reasons.contains(&why) {
+            let alike = sorted
+                .iter()
+                .filter(|other| other.why_not.as_deref() == Some(why));
+            let names: Vec<&str> = alike.map(|other| other.arm.as_str()).collect();
+            sentences.push(compare::no_answer(&names.join(", "), one.verdict, why));
+            reasons.push(why);
         }
     }
     let mut text = sentence_case(&sentences.join(" "));
@@ -131,14 +141,16 @@ fn sentence(experiment: &Experiment, all: &[Comparison], done: u32, next: Option
 /// `-12.0 % (-18.0 to -6.0), p = 0.0004`.
 fn shown(ratio: &Ratio) -> String {
     let change = change_with_interval(ratio.estimate, ratio.low, ratio.high);
-    format!("{change}, p = {}", shown_p(ratio.p))
+    format!("{change}, {}", shown_p(ratio.p))
 }
 
+/// `p = 0.0004`.
 fn shown_p(p: f64) -> String {
     match p {
-        p if p < 0.001 => format!("{p:.4}"),
-        p if p < 0.1 => format!("{p:.3}"),
-        p => format!("{p:.2}"),
+        p if p < 0.0001 => "p < 0.0001".to_owned(),
+        p if p < 0.001 => format!("p = {p:.4}"),
+        p if p < 0.1 => format!("p = {p:.3}"),
+        p => format!("p = {p:.2}"),
     }
 }
 

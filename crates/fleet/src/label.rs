@@ -4,10 +4,8 @@
 //! which drawing gave the arm: the verdict draws again what was drawn, so it has to know that. A process is drawn at each start, so it has
 //! a number of the start in place of the period.
 
+use run::production::short_digest;
 use std::fmt;
-
-/// Digits of the digest that a label holds.
-pub(crate) const DIGITS: usize = 8;
 
 /// What a label says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +50,7 @@ impl Label {
 
     /// The first digits of a digest.
     pub fn short(digest: &str) -> String {
-        digest.chars().take(DIGITS).collect()
+        short_digest(digest)
     }
 }
 

@@ -19,7 +19,7 @@ pub use experiment::{Arm, Experiment, Guardrails, UnitKind};
 pub use file::read;
 pub use halted::{Halted, parse as halted, text as halted_text};
 pub use join::{Fleet, Gathered, LeftOut, Slice, Tail, Unit, join};
-pub use judge::{Asked, judge};
+pub use judge::{Asked, instant, judge};
 pub use label::Label;
 pub use problem::Problem;
 pub use query::{Family, Query, Span, queries};

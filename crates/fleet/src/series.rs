@@ -48,27 +48,56 @@ struct Row {
 /// # Errors
 /// It is none, or says that the query failed.
 pub fn parse(body: &str, span: Span) -> Result<Vec<Series>, AnswerError> {
-    let answer: Answer =
-        serde_json::from_str(body).map_err(|e| AnswerError::NotPrometheus(e.to_string()))?;
+    let answer: Answer = serde_json::from_str(body)
+        .map_err(|e| AnswerError::NotPrometheus(printable(&e.to_string())))?;
     if answer.status != "success" {
-        return Err(AnswerError::Refused(answer.error.unwrap_or(answer.status)));
+        let why = answer.error.unwrap_or(answer.status);
+        return Err(AnswerError::Refused(printable(&why)));
     }
     let data = answer
         .data
         .filter(|data| data.kind == "matrix")
         .ok_or_else(|| AnswerError::NotPrometheus("no matrix".to_owned()))?;
-    let series = data.result.into_iter().map(|row| {
-        let points = row.values.iter().filter_map(|(at_s, value)| {
-            let step = (at_s - span.from_s as f64) / span.step_s as f64;
+    let mut all = Vec::new();
+    for row in data.result {
+        let mut points = Vec::new();
+        for (at_s, value) in &row.values {
+            let step = step(*at_s, span)?;
             let value = value.parse::<f64>().ok().filter(|value| value.is_finite());
-            (step > -0.5).then_some((step.round() as usize, value?))
-        });
-        Series {
-            points: points.collect(),
-            labels: row.metric,
+            points.extend(value.map(|value| (step, value)));
         }
-    });
-    Ok(series.collect())
+        all.push(Series {
+            labels: row.metric,
+            points,
+        });
+    }
+    Ok(all)
+}
+
+/// How far a point may be from its step, in steps.
+const OFF_STEP: f64 = 0.01;
+
+/// The step's number. A point elsewhere would be taken for one of another instant.
+fn step(at_s: f64, span: Span) -> Result<usize, AnswerError> {
+    let steps = |seconds: f64| seconds / span.step_s as f64;
+    let step = steps(at_s - span.from_s as f64);
+    let whole = step.round();
+    let last = steps((span.to_s - span.from_s) as f64);
+    match (0.0..=last).contains(&whole) && (step - whole).abs() <= OFF_STEP {
+        true => Ok(whole as usize),
+        false => Err(AnswerError::NotPrometheus(format!(
+            "a point at {at_s}, which was not asked for"
+        ))),
+    }
+}
+
+/// Characters of a text of others in a message.
+const MOST_PRINTED: usize = 300;
+
+/// Text of others without what a terminal would obey, cut.
+fn printable(text: &str) -> String {
+    let shown = text.chars().filter(|c| !c.is_control());
+    shown.take(MOST_PRINTED).collect()
 }
 
 #[cfg(test)]
@@ -88,6 +117,44 @@ mod tests {
         let series = parse(body, SPAN).unwrap();
         assert_eq!(series[0].labels["instance"], "a:1");
         assert_eq!(series[0].points, [(0, 3.0), (2, 4.5)]);
+    }
+
+    #[test]
+    fn a_point_that_was_not_asked_for_is_refused() {
+        let at = |instant: &str| {
+            let rows = format!(r#"[{{"metric":{{"instance":"a:1"}},"values":[[{instant},"3"]]}}]"#);
+            let body = format!(
+                r#"{{"status":"success","data":{{"resultType":"matrix","result":{rows}}}}}"#
+            );
+            parse(&body, SPAN)
+        };
+        for (instant, step) in [("1000.05", 0), ("1009.95", 1), ("1040", 4)] {
+            assert_eq!(at(instant).unwrap()[0].points, [(step, 3.0)], "{instant}");
+        }
+        for other in [
+            "990", "999.4", "1005", "1010.2", "1050", "1e18", "-1e300", "1e999", "NaN",
+        ] {
+            let said = at(other);
+            assert!(
+                matches!(said, Err(AnswerError::NotPrometheus(_))),
+                "{other} {said:?}"
+            );
+        }
+        let nowhere = Span { step_s: 0, ..SPAN };
+        for instant in [f64::NAN, f64::INFINITY, 1_000.0] {
+            assert!(step(instant, nowhere).is_err());
+        }
+    }
+
+    #[test]
+    fn text_of_others_is_cut_and_obeyed_by_no_terminal() {
+        let long = "x".repeat(1_000);
+        let refused = format!(r#"{{"status":"error","error":"\u001b[2J\u0007too much\n{long}"}}"#);
+        let Err(AnswerError::Refused(why)) = parse(&refused, SPAN) else {
+            panic!()
+        };
+        assert!(why.starts_with("[2Jtoo muchxxx"), "{why}");
+        assert_eq!(why.chars().count(), 300);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::Style;
 use crate::figures::{bytes, change_with_interval, grouped, number_of_ms, plain, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
-use run::production::{Arm, Comparison, Document, State, Verdict};
+use run::production::{Arm, Comparison, Document, State, Verdict, short_digest};
 
 /// The whole page.
 pub fn verdict_page(document: &Document, style: Style) -> String {
@@ -14,7 +14,7 @@ pub fn verdict_page(document: &Document, style: Style) -> String {
 pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&plain(&document.sentence));
-    let digest: String = document.digest.chars().take(8).collect();
+    let digest = short_digest(&document.digest);
     sheet.labelled(
         "Experiment  ",
         &plain(&format!(
@@ -30,9 +30,12 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         let confidence = (1.0 - look.level) * 100.0;
         let text = format!(
             "{} of {}, at {}: level {}, intervals of {confidence:.2} %",
-            look.number, look.of, look.at, look.level
+            look.number,
+            look.of,
+            look.at,
+            three_digits(look.level)
         );
-        sheet.labelled("Look        ", &text);
+        sheet.labelled("Look        ", &plain(&text));
     }
     sheet.heading(match document.look {
         Some(_) => "Arms, until the look",
@@ -109,6 +112,7 @@ fn arms(sheet: &mut Sheet, document: &Document) {
         "queue, ms",
         "GVL wait, ms",
         "memory",
+        "slices left out",
     ];
     let rows: Vec<Vec<String>> = document
         .arms
@@ -127,7 +131,7 @@ fn row(arm: &Arm, comparison: Option<&Comparison>) -> Vec<String> {
     let ratio = comparison.and_then(|one| one.response_time);
     vec![
         plain(&arm.name),
-        format!("{:.0} %", arm.share * 100.0),
+        format!("{} %", three_digits(arm.share * 100.0)),
         grouped(arm.draws),
         grouped(arm.requests),
         arm.errors.map_or(NONE.to_owned(), share),
@@ -141,5 +145,15 @@ fn row(arm: &Arm, comparison: Option<&Comparison>) -> Vec<String> {
         ms(arm.gvl_wait_ms),
         arm.memory_bytes
             .map_or(NONE.to_owned(), |of| bytes(of as u64)),
+        format!(
+            "{} of {}",
+            grouped(arm.slices_left_out),
+            grouped(arm.slices + arm.slices_left_out)
+        ),
     ]
+}
+
+/// A number with its first three digits, without zeros at the end.
+fn three_digits(number: f64) -> f64 {
+    format!("{number:.2e}").parse().unwrap_or(number)
 }

@@ -9,6 +9,14 @@ use serde::{Deserialize, Serialize};
 /// The value of `schema` in every verdict document of this version.
 pub const SCHEMA: &str = "powerband/verdict/1";
 
+/// Digits of a digest that labels and pages show.
+const SHORT: usize = 8;
+
+/// The first digits of a digest.
+pub fn short_digest(digest: &str) -> String {
+    digest.chars().take(SHORT).collect()
+}
+
 /// What an experiment in production has shown so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +83,10 @@ pub struct Arm {
     pub instances: u64,
     /// Draws that gave it: an instance in one period counts once.
     pub draws: u64,
+    /// Slices of its draws that are evidence.
+    pub slices: u64,
+    /// Slices of its draws that are left out: not scraped, without a request, or a counter went down.
+    pub slices_left_out: u64,
     /// Requests.
     pub requests: u64,
     /// Share of failed requests; absent without requests.
@@ -85,7 +97,7 @@ pub struct Arm {
     pub p95_ms: Option<f64>,
     /// 99 % of the requests took at most about this in the application, ms.
     pub p99_ms: Option<f64>,
-    /// Mean time in the queue before the application, ms; 0 where it is not known.
+    /// Mean time in the queue before the application, ms; absent where it is known of no request.
     pub queue_ms: Option<f64>,
     /// Mean wait for the GVL of a request, ms.
     pub gvl_wait_ms: Option<f64>,
@@ -189,7 +201,7 @@ pub struct Check {
     pub sentence: String,
 }
 
-/// An arm that was sent home.
+/// A halted arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Halted {

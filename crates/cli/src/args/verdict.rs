@@ -10,7 +10,12 @@ pub struct VerdictArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Prometheus' address, e.g. https://prometheus.internal:9090
-    #[arg(long, value_name = "URL", env = "POWERBAND_PROMETHEUS")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "POWERBAND_PROMETHEUS",
+        hide_env_values = true
+    )]
     pub prometheus: String,
     /// Further label matchers of every query, e.g. 'job="shop"'
     #[arg(

@@ -1,6 +1,6 @@
 //! `run --experiment`: which arm this unit gets, and what that sets in the command's environment.
 
-use super::experiment_file;
+use super::experiment_file::{self, variable};
 use crate::{Failure, output};
 use fleet::{Assigned, Experiment, Label, Outside, UnitKind};
 use knobs::{Allocator, PRELOAD};
@@ -48,7 +48,7 @@ fn said(experiment: &Experiment, assigned: &Assigned<'_>, unit: &str) -> String 
             }),
             Some((_, period)),
         ) => {
-            format!("in period {period}, because {drawn}, which was drawn, is halted")
+            format!("in period {period}: {drawn} was drawn, but it is halted")
         }
         (Ok(_), Some((drawn, period))) => format!("in period {period}, drawn {:.6}", drawn.number),
         (Err(Outside::Before), _) => "because the experiment has not begun".to_owned(),
@@ -59,8 +59,10 @@ fn said(experiment: &Experiment, assigned: &Assigned<'_>, unit: &str) -> String 
 
 /// The unit's name: the same whenever this pod or host starts again, another at each start of a process.
 fn unit(kind: UnitKind) -> Result<String, Failure> {
-    let given = ["POWERBAND_UNIT", "HOSTNAME"].map(|name| std::env::var(name).unwrap_or_default());
-    let named = given.into_iter().find(|name| !name.is_empty());
+    let named = match variable("POWERBAND_UNIT")? {
+        None => variable("HOSTNAME")?,
+        given => given,
+    };
     let name = named.unwrap_or_else(|| {
         rustix::system::uname()
             .nodename()

@@ -1,7 +1,8 @@
-//! The experiment's file and the one beside it that names halted arms, as they lie on the disk.
+//! What an experiment in production is given from outside: its file and the one beside it that names halted arms, and variables.
 
 use crate::{Failure, output};
 use fleet::{Experiment, Halted};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -27,19 +28,21 @@ pub(super) fn halted_path(file: &Path) -> PathBuf {
 }
 
 /// The halted arms; what is wrong with their file as an error.
-pub(super) fn halted_or_wrong(file: &Path) -> Result<Vec<Halted>, String> {
+pub(super) fn halted_or_wrong(file: &Path, experiment: &Experiment) -> Result<Vec<Halted>, String> {
     let path = halted_path(file);
     match std::fs::read_to_string(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(e) => Err(format!("{}: {e}", path.display())),
-        Ok(text) => fleet::halted(&text).map_err(|e| format!("{}: {e}", path.display())),
+        Ok(text) => {
+            fleet::halted(&text, experiment).map_err(|e| format!("{}: {e}", path.display()))
+        }
     }
 }
 
-/// The halted arms for a start. A server has to start whatever somebody wrote there, so with a damaged file every arm is halted: none of
-/// them is started against an order that cannot be read.
+/// The halted arms for a start. A server has to start whatever somebody wrote there, so with a wrong file every arm is halted: none of
+/// them is started against an order that cannot be read, or names no arm.
 pub(super) fn halted(file: &Path, experiment: &Experiment) -> Vec<Halted> {
-    halted_or_wrong(file).unwrap_or_else(|wrong| {
+    halted_or_wrong(file, experiment).unwrap_or_else(|wrong| {
         output::error(&format!(
             "{wrong}; until it is corrected, only the first arm is run"
         ));
@@ -51,4 +54,61 @@ pub(super) fn halted(file: &Path, experiment: &Experiment) -> Vec<Halted> {
         })
         .collect()
     })
+}
+
+/// What a variable holds; `None` where it is empty or not set.
+pub(super) fn variable(name: &str) -> Result<Option<String>, Failure> {
+    text(name, std::env::var_os(name))
+}
+
+fn text(name: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
+    let text = value.map(OsString::into_string).transpose();
+    let text = text.map_err(|_| {
+        Failure::usage(format!(
+            "the variable {name} is not UTF-8; set it to text in UTF-8"
+        ))
+    })?;
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn a_variable_that_is_not_utf_8_is_refused_by_its_name() {
+        let of = |bytes: &[u8]| text("POWERBAND_UNIT", Some(OsString::from_vec(bytes.to_vec())));
+        assert_eq!(of(b"web-1").unwrap().as_deref(), Some("web-1"));
+        assert_eq!(of(b"").unwrap(), None);
+        assert_eq!(text("POWERBAND_UNIT", None).unwrap(), None);
+        let said = of(b"web-\xff").unwrap_err().message;
+        assert!(
+            said.starts_with("the variable POWERBAND_UNIT is not UTF-8"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_file_of_halted_arms_that_is_wrong_halts_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("experiment.toml");
+        let text = "name = 'a'\nstarts = 2026-12-01T00:00:00Z\n[[arm]]\nname = 'x'\n[[arm]]\nname = 'y'\nshare = '20%'\n\
+                    environment = { A = 1 }\n[[arm]]\nname = 'z'\nshare = '20%'\nenvironment = { A = 2 }\n";
+        std::fs::write(&file, text).unwrap();
+        let experiment = read(&file).unwrap();
+        let names = |halted_text: &str| {
+            std::fs::write(halted_path(&file), halted_text).unwrap();
+            let all = halted(&file, &experiment).into_iter();
+            all.map(|one| one.arm).collect::<Vec<_>>()
+        };
+        assert_eq!(names("[[halted]]\narm = 'z'\n"), ["z"]);
+        for wrong in [
+            "[[halted",
+            "[[halted]]\narm = 'zz'\n",
+            "[[halted]]\narm = 'x'\n",
+        ] {
+            assert_eq!(names(wrong), ["y", "z"], "{wrong}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod prometheus;
 use super::experiment_file::{self, halted_path};
 use crate::args::VerdictArgs;
 use crate::{Failure, output};
-use fleet::{Asked, Experiment, Family, Gathered, Halted};
+use fleet::{Asked, Experiment, Family, Gathered, Halted, Label, instant};
 use prometheus::Prometheus;
 use run::production::{Document, State, Verdict};
 use std::io::Write;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// `powerband verdict`.
 pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
     let experiment = experiment_file::read(&args.file)?;
-    let mut halted = experiment_file::halted_or_wrong(&args.file).map_err(|wrong| {
+    let halted = experiment_file::halted_or_wrong(&args.file, &experiment).map_err(|wrong| {
         Failure::usage(format!(
             "{wrong}; correct it, or remove it to draw all arms again"
         ))
@@ -24,9 +24,9 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
     let now_s = jiff::Timestamp::now().as_second();
     if now_s < experiment.starts_s + experiment.slice_s {
         return Err(Failure::no_answer(format!(
-            "the experiment {:?} starts at {}; its first look is after that",
+            "the experiment {:?} has no complete slice yet; the first look is at {}",
             experiment.name,
-            instant(experiment.starts_s)
+            instant(experiment.look_s(1))
         )));
     }
     let slices = experiment.slices_before(now_s);
@@ -42,12 +42,15 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
         fleet::judge(&experiment, &fleet, &asked)
     };
     let mut document = judged(&halted);
+    let mut written = Ok(());
     if args.halt {
         let broken = broken_now(&document, &halted);
         if !broken.is_empty() {
-            halted.extend(broken);
-            write(&halted_path(&args.file), &fleet::halted_text(&halted))?;
-            document = judged(&halted);
+            let all = [halted, broken].concat();
+            written = write(&halted_path(&args.file), &all);
+            if written.is_ok() {
+                document = judged(&all);
+            }
         }
     }
     if args.json {
@@ -55,6 +58,8 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
     } else {
         output::print(&report::verdict_page(&document, output::style()))?;
     }
+    // After the page, which says which arm does harm.
+    written?;
     Ok(code(&document))
 }
 
@@ -66,19 +71,19 @@ fn gathered(
     prometheus: &Prometheus,
 ) -> Result<Gathered, Failure> {
     let mut gathered = Gathered::of(experiment);
-    let mut families: Vec<Family> = Vec::new();
+    let mut previous: Option<Family> = None;
     for query in fleet::queries(experiment, slices, &args.matchers) {
-        if families.last() != Some(&query.family) {
-            if gathered.is_without_arms() && !families.is_empty() {
-                break;
-            }
-            families.push(query.family);
+        // The arms come first; without any, nothing else is worth a query.
+        let is_next = previous.is_some_and(|previous| previous != query.family);
+        if is_next && gathered.is_without_arms() {
+            break;
         }
+        previous = Some(query.family);
         gathered.add(&query, prometheus.series(&query)?);
     }
     let at = prometheus.shown();
     if gathered.is_without_arms() {
-        let digest: String = experiment.digest().chars().take(8).collect();
+        let digest = Label::short(&experiment.digest());
         return Err(Failure::no_answer(format!(
             "{at} has no instance with an arm of this experiment ({}{{arm=~\".+:{digest}:.+\"}}) since {}: are the servers started with \
              powerband run --experiment and this very file, are they scraped, and does --match fit?",
@@ -95,11 +100,7 @@ fn gathered(
     Ok(gathered)
 }
 
-fn instant(at_s: i64) -> String {
-    jiff::Timestamp::from_second(at_s).map_or_else(|_| at_s.to_string(), |at| at.to_string())
-}
-
-/// What this reading sends home.
+/// The arms that this reading halts.
 fn broken_now(document: &Document, halted: &[Halted]) -> Vec<Halted> {
     let mut broken: Vec<Halted> = Vec::new();
     for one in &document.guardrails {
@@ -119,7 +120,14 @@ fn broken_now(document: &Document, halted: &[Halted]) -> Vec<Halted> {
 }
 
 /// Whole or not at all: servers that start read it at any time.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, halted: &[Halted]) -> Result<(), Failure> {
+    let wrong = |what: String| {
+        Failure::usage(format!(
+            "--halt: {} cannot be written: {what}; no arm is halted: run it where the file can be written",
+            path.display()
+        ))
+    };
+    let text = fleet::halted_text(halted).map_err(wrong)?;
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -132,12 +140,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
             file.as_file().sync_all()?;
             file.persist(path).map_err(|e| e.error)
         });
-    written.map(drop).map_err(|e| {
-        Failure::usage(format!(
-            "--halt: {} cannot be written: {e}; no arm is halted: run it where the file can be written",
-            path.display()
-        ))
-    })
+    written.map(drop).map_err(|e| wrong(e.to_string()))
 }
 
 /// 1 where an arm does harm, 3 where there is no answer.

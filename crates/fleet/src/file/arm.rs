@@ -2,7 +2,7 @@
 
 use super::reader::{Reader, Value};
 use crate::experiment::Arm;
-use knobs::{Overlay, Place};
+use knobs::{Overlay, PRELOAD, Place};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -51,7 +51,8 @@ pub(super) fn arms<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<V
     let rest = 1.0 - arms.iter().skip(1).map(|arm| arm.share).sum::<f64>();
     if complete && rest < LEAST_SHARE - 1e-9 {
         let line = tables.last().map_or(1, |(line, _)| *line);
-        let what = format!("the first arm has {:.0} % left", rest * 100.0);
+        let left = (rest * 10_000.0).round() / 100.0;
+        let what = format!("the first arm has {left} % left");
         reader.problem(line, "arm.share", None, what, "leave it 5 % or more");
     }
     if let Some(first) = arms.first_mut() {
@@ -91,17 +92,20 @@ fn arm<'t>(
         }
         false => {
             let share = reader.needed(table, (section, line), "share", "give its share, 5% to 50%");
-            share.and_then(|share| reader.percentage(&share, (LEAST_SHARE * 100.0, 50.0)))
+            share.and_then(|share| reader.percentage(&share, "", (LEAST_SHARE * 100.0, 50.0)))
         }
     };
     let environment = environment(reader, table);
     let knobs = set(reader, table);
-    let twice = environment
-        .keys()
-        .find(|variable| knobs.variables().contains_key(*variable));
+    let of_knobs = knobs.variables();
+    let twice = environment.keys().find(|variable| {
+        // The caller sets it for an allocator.
+        let preloads = knobs.allocator().is_some() && *variable == PRELOAD;
+        preloads || of_knobs.contains_key(*variable)
+    });
     if let Some(variable) = twice {
-        let what = format!("{variable} is also what a knob of set sets");
-        reader.problem(line, "arm.environment", None, what, "give it once");
+        let what = format!("{variable} is also what a knob of arm.set sets");
+        reader.problem(line, "arm.environment", None, what, "give one of them");
     }
     if !is_first && environment.is_empty() && knobs.is_empty() {
         let remedy = "give [arm.environment], or set";

@@ -79,6 +79,9 @@ fn what_is_left_out_has_a_default() {
         "lasts = '60s'\nperiod = '60s'\nlooks = 2\n[[arm]]\nname = 'x'",
     );
     assert_eq!(read(&short).unwrap().slice_s, 1);
+    // A long one has slices that can all be fetched.
+    let long = text.replace("[[arm]]\nname = 'x'", "lasts = '366d'\n[[arm]]\nname = 'x'");
+    assert_eq!(read(&long).unwrap().slice_s, 1_582);
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn every_problem_at_once_with_its_line() {
                 [[arm]]\nname = 'a b'\nshare = '50%'\n\
                 [[arm]]\nname = 'five'\nshare = '60%'\nset = ['gc.nothing=1', 'front.x', 'ruby=3.4']\n\
                 [arm.environment]\nRUBYOPT = '-W'\n'A-B' = 1\nC = [1]\n\
-                [guardrails]\np99 = '20%'\nerrors = '200%'\nlatency = '1%'\n";
+                [guardrails]\np99 = '20%'\nerrors = '200%'\nlatency = '1%'\nmemory = '+2000%'\n";
     let found = problems(text);
     let starts = |line: usize, words: &str| {
         let head = format!("line {line}: {words}");
@@ -144,9 +147,16 @@ fn every_problem_at_once_with_its_line() {
     starts(15, "arm.environment.RUBYOPT: the agent needs it");
     starts(16, "arm.environment.A-B: no name of a variable");
     starts(17, "arm.environment.C: a array where a plain value belongs");
-    starts(19, "guardrails.p99 = \"20%\": no increase");
+    starts(
+        19,
+        "guardrails.p99 = \"20%\": no increase in per cent; give +1% to +1000%, such as +2%",
+    );
     starts(20, "guardrails.errors = \"200%\": out of range");
     starts(21, "guardrails.latency: unknown key");
+    starts(
+        22,
+        "guardrails.memory = \"+2000%\": out of range; give +1% to +1000%",
+    );
 }
 
 #[test]
@@ -168,6 +178,26 @@ fn what_does_not_go_together() {
         .concat()
         .replace("period = '1h'", "slice = '5m'\nperiod = '1h'");
     assert!(problems(&coarse)[0].starts_with("line 4: slice = \"5m\": each of 10 looks has 360 s"));
+    let fine = [base, &other("y", "50%")].concat().replace(
+        "lasts = '1h'\nperiod = '1h'",
+        "lasts = '366d'\nslice = '5m'",
+    );
+    assert_eq!(
+        problems(&fine),
+        [
+            "line 4: slice = \"5m\": the experiment has 105408 slices, and at most 20000 are fetched; give a slice of 1582s or more"
+        ]
+    );
+    let preloaded = [
+        base,
+        "[[arm]]\nname = 'y'\nshare = '50%'\nset = ['allocator=jemalloc']\nenvironment = { LD_PRELOAD = 'x.so' }\n",
+    ];
+    assert_eq!(
+        problems(&preloaded.concat()),
+        [
+            "line 7: arm.environment: LD_PRELOAD is also what a knob of arm.set sets; give one of them"
+        ]
+    );
     let same = [base, "[[arm]]\nname = 'y'\nshare = '50%'\n"].concat();
     assert!(problems(&same)[0].contains("differs in nothing"));
     assert!(problems("name = ")[0].starts_with("line 1: the file: no TOML"));

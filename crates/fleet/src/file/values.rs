@@ -30,19 +30,28 @@ impl Reader<'_> {
         }
     }
 
-    /// `20%` as 0.2, between two limits in per cent.
-    pub(super) fn percentage(&mut self, value: &Value, (least, most): (f64, f64)) -> Option<f64> {
+    /// `20%` as 0.2, between two limits in per cent; an increase has the sign `+` before it.
+    pub(super) fn percentage(
+        &mut self,
+        value: &Value,
+        sign: &str,
+        (least, most): (f64, f64),
+    ) -> Option<f64> {
         let remedy = format!(
-            "give {least}% to {most}%, such as {}%",
+            "give {sign}{least}% to {sign}{most}%, such as {sign}{}%",
             (least.max(1.0) * 2.0).min(most)
         );
-        let number = value
-            .text
-            .trim()
-            .strip_suffix('%')
+        let text = value.text.trim().strip_prefix(sign);
+        let number = text
+            .and_then(|text| text.strip_suffix('%'))
             .map(|text| text.trim().parse::<f64>());
         let Some(Ok(number)) = number else {
-            self.wrong(value, "no share in per cent", remedy);
+            let what = if sign.is_empty() {
+                "no share in per cent"
+            } else {
+                "no increase in per cent"
+            };
+            self.wrong(value, what, remedy);
             return None;
         };
         if (least..=most).contains(&number) {

@@ -16,7 +16,6 @@ pub(super) struct Arms {
 pub(super) struct Running {
     pub(super) labels: Vec<(Label, usize)>,
     seen: Vec<BTreeSet<usize>>,
-    first: usize,
     last: usize,
 }
 
@@ -25,8 +24,8 @@ pub(super) struct Running {
 pub(super) enum Owner {
     /// The instance is not there yet, or no more.
     Nobody,
-    /// It was there before and is there later.
-    Vanished,
+    /// It was there before, with this arm, and is there later.
+    Vanished(usize),
     /// An arm was there at one end alone.
     Changing,
     /// Two arms at both ends, of processes that were drawn for themselves.
@@ -67,22 +66,14 @@ impl Arms {
             }
             ours.retain(|(_, _, seen)| !seen.is_empty());
             ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
-            let bounds = |of: fn(&BTreeSet<usize>) -> Option<&usize>| {
-                ours.iter()
-                    .filter_map(move |(_, _, seen)| of(seen).copied())
-            };
-            let (Some(first), Some(last)) =
-                (bounds(BTreeSet::first).min(), bounds(BTreeSet::last).max())
-            else {
-                continue;
-            };
+            let ends = ours.iter().filter_map(|(_, _, seen)| seen.last().copied());
+            let Some(last) = ends.max() else { continue };
             let running = Running {
                 seen: ours.iter().map(|(_, _, seen)| (*seen).clone()).collect(),
                 labels: ours
                     .into_iter()
                     .map(|(label, arm, _)| (label, arm))
                     .collect(),
-                first,
                 last,
             };
             by_instance.insert(instance.clone(), running);
@@ -97,6 +88,13 @@ impl Running {
         self.seen[place].first().copied()
     }
 
+    /// The arm that was seen last, at this end or before it.
+    fn latest(&self, end: usize) -> Option<usize> {
+        let seen = self.seen.iter().enumerate();
+        let last = seen.filter_map(|(place, ends)| Some((ends.range(..=end).next_back()?, place)));
+        last.max().map(|(_, place)| place)
+    }
+
     /// Whose the slice from this end to the next one is.
     pub(super) fn owner(&self, slice: usize, whole_unit: bool) -> Owner {
         let at = |end: usize| -> Vec<usize> {
@@ -107,12 +105,8 @@ impl Running {
         };
         let (before, after) = (at(slice), at(slice + 1));
         if before.is_empty() || after.is_empty() {
-            let within = self.first <= slice && slice < self.last;
-            return if within {
-                Owner::Vanished
-            } else {
-                Owner::Nobody
-            };
+            let latest = self.latest(slice).filter(|_| slice < self.last);
+            return latest.map_or(Owner::Nobody, Owner::Vanished);
         }
         // The one that was there first comes first.
         let earliest = before[0].min(after[0]);

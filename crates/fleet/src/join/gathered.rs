@@ -3,10 +3,43 @@
 use crate::experiment::Experiment;
 use crate::query::{Family, Query, slices_of_tail};
 use crate::series::Series;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A number for each step; NaN where there is none.
 type Steps = Vec<f64>;
+
+/// An upper bound of a histogram in seconds. Prometheus writes the same one as `1` or `1.0`, depending on its version.
+#[derive(Debug, Clone, Copy)]
+struct Bound(f64);
+
+impl Bound {
+    /// `None` for a text that bounds no time.
+    fn parse(text: &str) -> Option<Bound> {
+        let value: f64 = text.parse().ok()?;
+        (value > 0.0).then_some(Bound(value))
+    }
+}
+
+impl Ord for Bound {
+    fn cmp(&self, other: &Bound) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Bound {
+    fn partial_cmp(&self, other: &Bound) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Bound {
+    fn eq(&self, other: &Bound) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Bound {}
 
 /// The answers to all queries.
 #[derive(Debug, Clone, Default)]
@@ -17,8 +50,8 @@ pub struct Gathered {
     /// By instance and the text of the label.
     pub(super) arms: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>>,
     numbers: BTreeMap<Family, BTreeMap<String, Steps>>,
-    /// By instance, then by the bound as Prometheus writes it.
-    buckets: BTreeMap<String, BTreeMap<String, Steps>>,
+    /// By instance, then by the bound.
+    buckets: BTreeMap<String, BTreeMap<Bound, Steps>>,
 }
 
 impl Gathered {
@@ -67,8 +100,11 @@ impl Gathered {
                     seen.extend(points.map(|(step, _)| step));
                 }
                 Family::Buckets => {
+                    let Some(bound) = Bound::parse(&label("le")) else {
+                        continue;
+                    };
                     let bounds = self.buckets.entry(instance).or_default();
-                    put(bounds.entry(label("le")).or_default(), points);
+                    put(bounds.entry(bound).or_default(), points);
                 }
                 family => {
                     let of = self.numbers.entry(family).or_default();
@@ -78,6 +114,12 @@ impl Gathered {
         }
     }
 
+    /// Whether an instance has a series of a family.
+    pub(super) fn has(&self, family: Family, instance: &str) -> bool {
+        let of = self.numbers.get(&family);
+        of.is_some_and(|of| of.contains_key(instance))
+    }
+
     pub(super) fn number(&self, family: Family, instance: &str, step: usize) -> Option<f64> {
         let value = *self.numbers.get(&family)?.get(instance)?.get(step)?;
         (!value.is_nan()).then_some(value)
@@ -85,38 +127,32 @@ impl Gathered {
 
     /// All bounds, sorted; without histograms, none.
     pub(super) fn bounds(&self) -> Vec<f64> {
-        let texts: BTreeSet<&String> = self.buckets.values().flat_map(BTreeMap::keys).collect();
-        let mut bounds: Vec<f64> = texts.into_iter().filter_map(|text| bound(text)).collect();
-        bounds.sort_by(f64::total_cmp);
-        bounds
+        let all: BTreeSet<&Bound> = self.buckets.values().flat_map(BTreeMap::keys).collect();
+        all.into_iter().map(|bound| bound.0).collect()
     }
 
-    /// Requests between neighbouring bounds in a longer slice; `None` with a hole or a reset.
-    pub(super) fn counts(&self, instance: &str, index: usize) -> Option<Vec<f64>> {
-        let mut cumulative: Vec<(f64, f64)> = Vec::new();
-        for (text, steps) in self.buckets.get(instance)? {
-            let (before, after) = (*steps.get(index)?, *steps.get(index + 1)?);
-            let grown = after - before;
-            if grown.is_nan() || grown < 0.0 {
+    /// Requests between neighbouring bounds in a longer slice; `None` with a hole, a reset, or other bounds than these: the requests
+    /// of a wider bucket belong to no one of these.
+    pub(super) fn counts(&self, instance: &str, index: usize, bounds: &[f64]) -> Option<Vec<f64>> {
+        let buckets = self.buckets.get(instance)?;
+        if !buckets
+            .keys()
+            .map(|bound| bound.0)
+            .eq(bounds.iter().copied())
+        {
+            return None;
+        }
+        let mut below = 0.0;
+        let counts = buckets.values().map(|steps| {
+            let up_to = *steps.get(index + 1)? - *steps.get(index)?;
+            if up_to.is_nan() || up_to < 0.0 {
                 return None;
             }
-            cumulative.push((bound(text)?, grown));
-        }
-        cumulative.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut below = 0.0;
-        let counts = cumulative.into_iter().map(|(_, up_to)| {
             let own = f64::max(up_to - below, 0.0);
             below = up_to;
-            own
+            Some(own)
         });
-        Some(counts.collect())
-    }
-}
-
-fn bound(text: &str) -> Option<f64> {
-    match text {
-        "+Inf" => Some(f64::INFINITY),
-        text => text.parse().ok(),
+        counts.collect()
     }
 }
 

@@ -32,6 +32,15 @@ fn fleet(
     arms: &[(String, Vec<usize>)],
     requests: &[(usize, f64)],
 ) -> Fleet {
+    with_queue(experiment, arms, requests, &[])
+}
+
+fn with_queue(
+    experiment: &Experiment,
+    arms: &[(String, Vec<usize>)],
+    requests: &[(usize, f64)],
+    queue: &[(usize, f64)],
+) -> Fleet {
     let mut gathered = Gathered::of(experiment);
     let asked: Vec<Query> = queries(experiment, 20, "");
     for query in &asked {
@@ -55,6 +64,7 @@ fn fleet(
                     series(&[("instance", "a:1"), ("le", le)], &points)
                 })
                 .collect(),
+            Family::Queue if !queue.is_empty() => vec![series(&[("instance", "a:1")], queue)],
             Family::GvlWait | Family::Queue => Vec::new(),
             _ => {
                 let points: Vec<(usize, f64)> = requests
@@ -90,7 +100,7 @@ fn a_unit_that_restarts_with_another_arm_is_two() {
     let slice = x.slices[3];
     assert_eq!(
         (slice.index, slice.requests, slice.response_s, slice.queue_s),
-        (3, 10.0, 1.0, 0.0)
+        (3, 10.0, 1.0, None)
     );
     assert_eq!((slice.gvl_wait_s, slice.memory_bytes), (None, Some(4.0)));
     // Neither 8 to 9 nor 9 to 10.
@@ -101,6 +111,7 @@ fn a_unit_that_restarts_with_another_arm_is_two() {
             ..LeftOut::default()
         }
     );
+    assert_eq!((&x.left_out[..], &y.left_out[..]), (&[8, 9][..], &[][..]));
     assert_eq!(fleet.bounds, [0.01, 0.1, f64::INFINITY]);
     assert_eq!(x.tails.len(), 8);
     assert_eq!(x.tails[0].counts, [5.0, 2.5, 2.5]);
@@ -162,6 +173,56 @@ fn holes_resets_and_idle_slices_are_counted() {
     let left_out = &fleet.left_out;
     assert_eq!((left_out.holes, left_out.resets, left_out.idle), (4, 1, 1));
     assert_eq!(fleet.units[0].slices.len(), 20 - 6);
+    assert_eq!(fleet.units[0].left_out, [3, 4, 9, 10, 12, 15]);
+}
+
+#[test]
+fn a_response_time_is_with_the_queue_or_the_slice_is_left_out() {
+    let arms = [(label("y", 0), (0..=20).collect())];
+    let mut queue: Vec<(usize, f64)> = (0..=20).map(|step| (step, step as f64 * 0.5)).collect();
+    queue.retain(|(step, _)| *step != 7);
+    let fleet = with_queue(&experiment(), &arms, &steady(0..=20), &queue);
+    let [unit] = &fleet.units[..] else { panic!() };
+    assert_eq!((fleet.left_out.holes, &unit.left_out[..]), (2, &[6, 7][..]));
+    assert_eq!(unit.slices.len(), 18);
+    for slice in &unit.slices {
+        assert_eq!((slice.response_s, slice.queue_s), (1.5, Some(0.5)));
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_fleets_bounds() {
+    let experiment = experiment();
+    let mut gathered = Gathered::of(&experiment);
+    let asked = queries(&experiment, 20, "");
+    let buckets = asked.iter().find(|query| query.family == Family::Buckets);
+    let of = |instance: &str, le: &str, steps: &[usize], grows: f64| {
+        let points: Vec<(usize, f64)> = steps
+            .iter()
+            .map(|step| (*step, *step as f64 * grows))
+            .collect();
+        series(&[("instance", instance), ("le", le)], &points)
+    };
+    let answer = vec![
+        // Another Prometheus since the second step.
+        of("a:1", "1", &[0, 1], 3.0),
+        of("a:1", "1.0", &[2], 3.0),
+        of("a:1", "0.5", &[0, 1, 2], 1.0),
+        of("a:1", "+Inf", &[0, 1, 2], 7.0),
+        of("a:1", "NaN", &[0, 1, 2], 9.0),
+        of("a:1", "", &[0, 1, 2], 9.0),
+        of("b:1", "1", &[0, 1, 2], 3.0),
+        of("b:1", "+Inf", &[0, 1, 2], 7.0),
+    ];
+    gathered.add(buckets.unwrap(), answer);
+    let bounds = gathered.bounds();
+    assert_eq!(bounds, [0.5, 1.0, f64::INFINITY]);
+    for index in [0, 1] {
+        let counts = gathered.counts("a:1", index, &bounds);
+        assert_eq!(counts.unwrap(), [1.0, 2.0, 4.0], "{index}");
+        assert_eq!(gathered.counts("b:1", index, &bounds), None);
+    }
+    assert_eq!(gathered.counts("a:1", 2, &bounds), None);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) fn checks(experiment: &Experiment, fleet: &Fleet, slices: usize) -> V
         counts[unit.arm] += 1;
     }
     let all: u32 = counts.iter().sum();
-    // With two arms, one says what the other does.
+    // With two arms, both tests are the same test.
     let tests = if counts.len() == 2 { 1 } else { counts.len() };
     let p = counts
         .iter()
@@ -38,9 +38,9 @@ pub(super) fn checks(experiment: &Experiment, fleet: &Fleet, slices: usize) -> V
         .collect();
     let listed = listed.join(", ");
     let sentence = match passed {
-        true => format!("draws seen: {listed}, p = {}", shown_p(p)),
+        true => format!("draws seen: {listed}, {}", shown_p(p)),
         false => format!(
-            "the draws that are seen do not have the arms' shares: {listed}, p = {}; look for units of one arm that do not start, are not \
+            "the draws that are seen do not have the arms' shares: {listed}, {}; look for units of one arm that do not start, are not \
              scraped, or are started without powerband run --experiment",
             shown_p(p)
         ),

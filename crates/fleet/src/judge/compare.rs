@@ -18,7 +18,7 @@ pub(super) struct Looked {
 
 /// Level of the test of the request rates.
 const RATE_LEVEL: f64 = 0.05;
-/// A difference of rates that changes no response time worth a verdict.
+/// Rates that differ by less do not change response times noticeably.
 const SAME_RATE: f64 = 0.02;
 /// What the rates' interval has to exclude.
 const OTHER_RATE: f64 = 0.10;
@@ -35,12 +35,8 @@ fn without(
     request_rate: Option<Ratio>,
 ) -> Comparison {
     let name = experiment.arms[arm].name.clone();
-    let head = match verdict {
-        Verdict::Refused => "not judged",
-        _ => "not enough for an answer",
-    };
     Comparison {
-        sentence: format!("{name}: {head}: {why}."),
+        sentence: no_answer(&name, verdict, why),
         arm: name,
         verdict,
         response_time: None,
@@ -48,6 +44,15 @@ fn without(
         request_rate,
         why_not: Some(why.to_owned()),
     }
+}
+
+/// That an arm, or several, have no answer, and why.
+pub(super) fn no_answer(names: &str, verdict: Verdict, why: &str) -> String {
+    let head = match verdict {
+        Verdict::Refused => "not judged",
+        _ => "not enough for an answer",
+    };
+    format!("{names}: {head}: {why}.")
 }
 
 /// The comparison at a look.
@@ -87,12 +92,13 @@ pub(super) fn comparison(
     }
     let response = ratio(&found, look.level);
     let is_last = look.number == experiment.looks;
-    let verdict = match found.interval {
-        Some((_, high)) if high < 0.0 => Verdict::Better,
-        Some((low, _)) if low > 0.0 => Verdict::Worse,
-        _ if is_last => Verdict::NoDifference,
-        _ => Verdict::Undecided,
-    };
+    let verdict = verdict(found.interval, is_last);
+    if verdict == Verdict::NotEnough {
+        return too_few(
+            "the units of the two arms share too few slices for an interval; more units, or more time in which both have requests, are needed",
+            Some(rate_ratio),
+        );
+    }
     let name = &experiment.arms[arm].name;
     let says = match verdict {
         Verdict::Better => format!("{name} is better"),
@@ -114,6 +120,18 @@ pub(super) fn comparison(
         detectable: Some(found.detectable(LAST_LEVEL / others as f64).exp_m1()),
         request_rate: Some(rate_ratio),
         why_not: None,
+    }
+}
+
+/// What the interval of the effect says.
+fn verdict(interval: Option<(f64, f64)>, is_last: bool) -> Verdict {
+    match interval {
+        Some((_, high)) if high < 0.0 => Verdict::Better,
+        Some((low, _)) if low > 0.0 => Verdict::Worse,
+        Some(_) if is_last => Verdict::NoDifference,
+        // Without an interval, any difference is possible.
+        None if is_last => Verdict::NotEnough,
+        _ => Verdict::Undecided,
     }
 }
 
@@ -166,6 +184,16 @@ mod tests {
             draws_of_first: 10,
             draws: 10,
         }
+    }
+
+    #[test]
+    fn without_an_interval_the_last_look_finds_nothing_out() {
+        assert_eq!(verdict(Some((-0.2, -0.1)), false), Verdict::Better);
+        assert_eq!(verdict(Some((0.1, 0.2)), true), Verdict::Worse);
+        assert_eq!(verdict(Some((-0.1, 0.2)), true), Verdict::NoDifference);
+        assert_eq!(verdict(Some((-0.1, 0.2)), false), Verdict::Undecided);
+        assert_eq!(verdict(None, true), Verdict::NotEnough);
+        assert_eq!(verdict(None, false), Verdict::Undecided);
     }
 
     #[test]

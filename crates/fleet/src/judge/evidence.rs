@@ -9,6 +9,9 @@ use stats::{Observation, Randomised, Redraws, randomised};
 const DRAWS: u32 = 9_999;
 
 /// The units of the first arm and of another one, without those whose arm was halted when they started.
+///
+/// After a halt, every draw runs the first arm, so the draw no longer decides who is compared: units of both arms that are first seen at
+/// or after the first sign of the halt are in no comparison with that arm.
 pub(super) struct Pair<'a> {
     pub(super) units: Vec<&'a Unit>,
     treated: Vec<bool>,
@@ -18,9 +21,14 @@ pub(super) struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     pub(super) fn of(experiment: &Experiment, fleet: &'a Fleet, arm: usize) -> Pair<'a> {
-        let ours = fleet.units.iter();
-        let ours =
-            ours.filter(|unit| unit.label.halted.is_none() && (unit.arm == 0 || unit.arm == arm));
+        let halted = fleet.units.iter();
+        let halted = halted.filter(|unit| unit.arm == arm && unit.label.halted.is_some());
+        let halt = halted.map(|unit| unit.from).min();
+        let ours = fleet.units.iter().filter(|unit| {
+            unit.label.halted.is_none()
+                && (unit.arm == 0 || unit.arm == arm)
+                && halt.is_none_or(|halt| unit.from < halt)
+        });
         let units: Vec<&Unit> = ours.collect();
         let digits = experiment.digest();
         // The same answer whenever the same series are read.

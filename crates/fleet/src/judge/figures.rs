@@ -2,7 +2,7 @@
 
 use super::quantile::quantile;
 use crate::experiment::Experiment;
-use crate::join::{Fleet, Unit};
+use crate::join::{Fleet, Slice, Unit};
 use run::production::Arm;
 use std::collections::BTreeSet;
 
@@ -34,8 +34,12 @@ fn of_units(name: &str, share: f64, units: &[&Unit], bounds: &[f64], slices: usi
     let requests: f64 = within().map(|slice| slice.requests).sum();
     let of_requests = |seconds: f64| (requests > 0.0).then(|| seconds / requests);
     let ms = |seconds: f64| of_requests(seconds).map(|mean| mean * 1e3);
-    let waits = within().filter_map(|slice| Some((slice.gvl_wait_s?, slice.requests)));
-    let (waited, waiting) = waits.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let known_ms = |part: fn(&Slice) -> Option<f64>| {
+        let known = within().filter_map(|slice| Some((part(slice)?, slice.requests)));
+        let (seconds, requests) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        (requests > 0.0).then(|| seconds / requests * 1e3)
+    };
+    let left_out = units.iter().flat_map(|unit| &unit.left_out);
     let bytes = within().filter_map(|slice| slice.memory_bytes);
     let (bytes, samples) = bytes.fold((0.0, 0.0), |sum, one| (sum.0 + one, sum.1 + 1.0));
     let mut counts = vec![0.0; bounds.len()];
@@ -55,13 +59,16 @@ fn of_units(name: &str, share: f64, units: &[&Unit], bounds: &[f64], slices: usi
         share,
         instances: instances.len() as u64,
         draws: units.len() as u64,
+        slices: within().count() as u64,
+        slices_left_out: left_out.filter(|slice| **slice < slices).count() as u64,
         requests: requests as u64,
         errors: of_requests(within().map(|slice| slice.errors).sum()),
         response_ms: ms(within().map(|slice| slice.response_s).sum()),
         p95_ms: percentile(0.95),
         p99_ms: percentile(0.99),
-        queue_ms: ms(within().map(|slice| slice.queue_s).sum()),
-        gvl_wait_ms: (waiting > 0.0).then(|| waited / waiting * 1e3),
+        // The agent adds up nothing where no request says when it was queued.
+        queue_ms: known_ms(|slice| slice.queue_s).filter(|ms| *ms > 0.0),
+        gvl_wait_ms: known_ms(|slice| slice.gvl_wait_s),
         memory_bytes: (samples > 0.0).then(|| bytes / samples),
     }
 }

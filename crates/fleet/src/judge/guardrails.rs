@@ -1,5 +1,5 @@
-//! Whether an arm does harm. Guardrails are looked at whenever somebody asks, with everything that is there: to send a good arm home costs
-//! little, to leave a bad one costs requests.
+//! Whether an arm does harm. Guardrails are looked at whenever somebody asks, with everything that is there: the halt of a good arm costs
+//! little, a bad arm that is not halted costs requests.
 
 use super::evidence::{self, Pair, ratio};
 use super::quantile::quantile;
@@ -13,7 +13,7 @@ use stats::{Observation, Randomised};
 const LEVEL: f64 = 0.05;
 /// Failed requests below which their share says nothing.
 const LEAST_ERRORS: f64 = 20.0;
-/// By how much more often than the first arm's an arm's requests fail: what fails everywhere is not the arm's.
+/// By how much more often than the first arm's an arm's requests fail. An arm does not cause failures that the first arm has too.
 const MORE_OFTEN: f64 = 2.0;
 /// Requests in a slice without which it has no p99.
 const LEAST_OF_TAIL: f64 = 20.0;

@@ -42,8 +42,10 @@ pub(super) fn notes(experiment: &Experiment, fleet: &Fleet) -> Vec<String> {
         .filter(|unit| unit.label.halted.is_some())
         .count();
     if halted > 0 {
+        let are = if halted == 1 { "is" } else { "are" };
         notes.push(format!(
-            "{} of a halted arm ran {} and count for the shares alone.",
+            "{} of a halted arm ran {} and {are} used only for the check of the shares; draws that are first seen after the halt are not \
+             compared with that arm.",
             counted(halted, "draw"),
             experiment.arms[0].name
         ));

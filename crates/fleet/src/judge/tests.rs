@@ -42,7 +42,7 @@ fn fleet(experiment: &Experiment, made: Made) -> Fleet {
                 requests,
                 errors: requests * factor(made.errors) * if arm == 1 { 1.0 } else { 0.001 },
                 response_s: requests * 0.05 * factor(made.time) * noise(index),
-                queue_s: 0.0,
+                queue_s: Some(0.0),
                 gvl_wait_s: Some(requests * 0.002),
                 memory_bytes: Some(3e8 * factor(made.memory) * noise(0)),
             }
@@ -69,6 +69,7 @@ fn fleet(experiment: &Experiment, made: Made) -> Fleet {
             arm,
             from: 0,
             slices: slices.collect(),
+            left_out: Vec::new(),
             tails: tails.collect(),
         }
     });
@@ -122,6 +123,102 @@ fn an_arm_that_is_faster_is_better() {
     assert_eq!((three.draws, five.instances, five.share), (10, 10, 0.5));
     assert!((five.gvl_wait_ms.unwrap() - 2.0).abs() < 1e-9);
     assert!((five.response_ms.unwrap() / three.response_ms.unwrap() - 0.88).abs() < 0.02);
+}
+
+#[test]
+fn what_starts_after_a_halt_is_not_compared() {
+    let experiment = crate::read(FILE).unwrap();
+    let mut fleet = fleet(&experiment, SAME);
+    // Of 20 units, the last six start at the halt, and one more draws the halted arm.
+    for unit in &mut fleet.units[14..] {
+        unit.from = 30;
+    }
+    let mut drawn = fleet.units[1].clone();
+    drawn.instance = "10.0.0.99:3000".to_owned();
+    drawn.from = 30;
+    fleet.units.push(drawn);
+    let asked = Asked {
+        now_s: experiment.ends_s(),
+        version: String::new(),
+        prometheus: String::new(),
+        halted: Vec::new(),
+    };
+    let draws = |fleet: &Fleet| {
+        let document = judge(&experiment, fleet, &asked);
+        let ratio = document.comparisons[0].request_rate.unwrap();
+        (ratio.draws_of_first, ratio.draws)
+    };
+    assert_eq!(draws(&fleet), (10, 11));
+    let last = fleet.units.last_mut().unwrap();
+    last.label.arm = "three".to_owned();
+    last.label.halted = Some("five".to_owned());
+    assert_eq!(draws(&fleet), (7, 7));
+    let document = judge(&experiment, &fleet, &asked);
+    assert!(
+        document.notes[0].starts_with(
+            "1 draw of a halted arm ran three and is used only for the check of the shares;"
+        ),
+        "{:?}",
+        document.notes
+    );
+}
+
+#[test]
+fn figures_of_what_is_known() {
+    let experiment = crate::read(FILE).unwrap();
+    let mut fleet = fleet(&experiment, SAME);
+    let asked = Asked {
+        now_s: experiment.look_s(1),
+        version: String::new(),
+        prometheus: String::new(),
+        halted: Vec::new(),
+    };
+    for unit in fleet.units.iter_mut().filter(|unit| unit.arm == 1) {
+        unit.left_out = vec![29, 30];
+        for slice in &mut unit.slices {
+            slice.queue_s = (slice.index == 3).then_some(slice.requests * 0.004);
+        }
+    }
+    let arms = judge(&experiment, &fleet, &asked).arms;
+    let slices = |arm: usize| (arms[arm].slices, arms[arm].slices_left_out);
+    assert_eq!((slices(0), slices(1)), ((300, 0), (300, 10)));
+    // A sum of zero is that of an agent whom no proxy tells.
+    assert_eq!(arms[0].queue_ms, None);
+    assert!((arms[1].queue_ms.unwrap() - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_reason_of_several_arms_is_said_once() {
+    let more = "[[arm]]\nname = 'seven'\nshare = '20%'\nenvironment = { A = 2 }\n[guardrails]";
+    let experiment = crate::read(&FILE.replace("50%", "20%").replace("[guardrails]", more));
+    let experiment = experiment.unwrap();
+    let refused = |why: [&str; 2]| {
+        let all = [1, 2].map(|arm| compare::refused(&experiment, arm, why[arm - 1]));
+        sentence(&experiment, &all, 2, None)
+    };
+    assert_eq!(
+        refused(["the shares are odd", "the shares are odd"]),
+        "Five, seven: not judged: the shares are odd."
+    );
+    assert_eq!(
+        refused(["this", "that"]),
+        "Five: not judged: this. seven: not judged: that."
+    );
+}
+
+#[test]
+fn a_p_has_as_many_digits_as_it_needs() {
+    let shown = [0.00005, 0.0001, 0.00123, 0.0425, 0.5].map(shown_p);
+    assert_eq!(
+        shown,
+        [
+            "p < 0.0001",
+            "p = 0.0001",
+            "p = 0.001",
+            "p = 0.043",
+            "p = 0.50"
+        ]
+    );
 }
 
 #[test]

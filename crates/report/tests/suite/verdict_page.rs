@@ -41,6 +41,8 @@ fn the_answer_comes_first_and_everything_else_is_there() {
             "slow p99: BROKEN: +104 %",
             "shares: passed: draws seen: today 6 of 12",
             "requests a unit, slow: -0.2 % (-0.5 to +0.1)",
+            "slices left out",
+            "37 MiB 0 of 141",
         ],
     );
     assert!(!page(&document).contains("probability of 80 %"));
@@ -65,6 +67,28 @@ fn what_an_undecided_experiment_can_find_and_which_arms_are_halted() {
             "Not drawn any more - slow since 2026-11-27T13:40:00Z: p99: +104 % [2J",
         ],
     );
+}
+
+#[test]
+fn levels_and_shares_are_short_and_what_is_not_known_has_no_figure() {
+    let mut document = sample();
+    let look = document.look.as_mut().unwrap();
+    look.level = 0.04 / 3.0;
+    look.at = "2026-11-27T13:32:55Z\u{1b}[2J".to_owned();
+    document.arms[0].share = 1.0 - 0.125;
+    document.arms[1].share = 0.125;
+    document.arms[1].slices_left_out = 1_200;
+    document.arms[1].queue_ms = None;
+    assert_said(
+        &document,
+        &[
+            "at 2026-11-27T13:32:55Z [2J: level 0.0133, intervals of 98.67 %",
+            "today 87.5 % 6",
+            "slow 12.5 % 6",
+            "1,200 of 1,341",
+        ],
+    );
+    assert!(!page(&document).contains("\u{1b}"));
 }
 
 #[test]

@@ -111,7 +111,10 @@ impl Redrawn {
         (1.0 + count as f64) / (1.0 + self.others.len() as f64)
     }
 
-    /// The effects with a p above the level: exact for these draws.
+    /// The effects with a p above the level: exact for these draws. Where units
+    /// share few slices, another assignment may have as much of the effect as
+    /// the drawn one; it then counts as extreme for every effect, and the
+    /// bounds are conservative.
     ///
     /// Each other assignment is as extreme as the drawn one for the effects
     /// between two roots, with the estimate between them. So the count of such

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::VerdictArgs;
+use crate::commands::experiment_file::variable;
 use std::path::Path;
 
 const TOKEN: &str = "POWERBAND_PROMETHEUS_TOKEN";
@@ -15,8 +16,7 @@ pub(super) fn authorization(args: &VerdictArgs) -> Result<Option<String>, Failur
     if let Some(file) = &args.basic_file {
         return basic("--basic-file", &read(file, "--basic-file")?).map(Some);
     }
-    let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    match (given(TOKEN), given(BASIC)) {
+    match (variable(TOKEN)?, variable(BASIC)?) {
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "{TOKEN} and {BASIC} are both set; set one of them"
         ))),

@@ -4,7 +4,7 @@ use super::credentials;
 use crate::Failure;
 use crate::args::VerdictArgs;
 use fleet::{AnswerError, Query, Series};
-use http::Uri;
+use http::{StatusCode, Uri};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 /// A query over weeks of many pods takes Prometheus a while.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Of one answer: a histogram of a thousand pods fits.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 256 << 20;
 
 /// A server and how it is asked.
 pub(super) struct Prometheus {
@@ -74,8 +74,12 @@ impl Prometheus {
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization);
         }
-        let mut answer = request.call().map_err(|e| {
-            wrong(format!("Prometheus cannot be asked: {e}; check the address, and that it is reached from here"))
+        let mut answer = request.call().map_err(|e| match e {
+            ureq::Error::Timeout(_) => wrong(format!(
+                "Prometheus does not answer within {} s; check the address, or try again",
+                TIMEOUT.as_secs()
+            )),
+            e => wrong(format!("Prometheus cannot be asked: {e}; check the address, and that it is reached from here")),
         })?;
         let status = answer.status();
         let body = answer
@@ -88,27 +92,38 @@ impl Prometheus {
                 "the answer cannot be read: {e}; try again, or choose fewer instances by --match"
             ))
         })?;
-        let said = fleet::series(&body, span);
-        match (status.as_u16(), said) {
-            (200, Ok(series)) => Ok(series),
-            (401 | 403, _) => Err(wrong(format!(
-                "it answers {status}; give --token-file or --basic-file, or another one"
-            ))),
-            (200, Err(AnswerError::NotPrometheus(why))) => Err(wrong(format!(
-                "{}; give the address of a Prometheus server",
-                AnswerError::NotPrometheus(why)
-            ))),
-            (_, Err(error @ AnswerError::Refused(_))) => Err(wrong(format!(
-                "{error} (status {status}); check --match, or ask for longer slices"
-            ))),
-            (300..=399, _) => Err(wrong(format!(
-                "it answers {status}, which is not followed; give the address that it names"
-            ))),
-            _ => Err(wrong(format!(
-                "it answers {status}; give the address of a Prometheus server, without /api"
-            ))),
-        }
+        answered(status, fleet::series(&body, span)).map_err(wrong)
     }
+}
+
+/// The series, or what is wrong and the remedy.
+fn answered(
+    status: StatusCode,
+    said: Result<Vec<Series>, AnswerError>,
+) -> Result<Vec<Series>, String> {
+    Err(match (status.as_u16(), said) {
+        (200, Ok(series)) => return Ok(series),
+        (401 | 403, _) => {
+            format!("it answers {status}; give --token-file or --basic-file, or another one")
+        }
+        (200, Err(error @ AnswerError::NotPrometheus(_))) => {
+            format!("{error}; give the address of a Prometheus server")
+        }
+        // A limit, a timeout, or a proxy that waits no longer.
+        (422 | 429 | 500..=599, Err(error @ AnswerError::Refused(_))) => {
+            format!("{error} (status {status}); try again, or raise Prometheus' query limits")
+        }
+        (429 | 502..=504, _) => {
+            format!("it answers {status}; try again, or raise Prometheus' query limits")
+        }
+        (_, Err(error @ AnswerError::Refused(_))) => {
+            format!("{error} (status {status}); check --match")
+        }
+        (300..=399, _) => {
+            format!("it answers {status}, which is not followed; give the address that it names")
+        }
+        _ => format!("it answers {status}; give the address of a Prometheus server, without /api"),
+    })
 }
 
 fn address(asked: &str) -> Result<Uri, Failure> {
@@ -165,6 +180,28 @@ fn tls() -> Result<TlsConfig, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_answer_has_its_remedy() {
+        let refused = || Err(AnswerError::Refused("too many samples".to_owned()));
+        let foreign = || Err(AnswerError::NotPrometheus("no matrix".to_owned()));
+        let again = "try again, or raise Prometheus' query limits";
+        let all = [
+            (400, refused(), "(status 400 Bad Request); check --match"),
+            (422, refused(), again),
+            (503, refused(), again),
+            (504, foreign(), again),
+            (200, foreign(), "give the address of a Prometheus server"),
+            (302, foreign(), "give the address that it names"),
+            (403, foreign(), "give --token-file"),
+            (500, foreign(), "without /api"),
+        ];
+        for (status, said, remedy) in all {
+            let said = answered(StatusCode::from_u16(status).unwrap(), said).unwrap_err();
+            assert!(said.contains(remedy), "{status}: {said}");
+        }
+        assert_eq!(answered(StatusCode::OK, Ok(Vec::new())), Ok(Vec::new()));
+    }
 
     #[test]
     fn addresses() {
