@@ -204,28 +204,6 @@ class ExperimentTest < PowerbandTest
     launch(file, unit, folder).tap { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }
   end
 
-  # nginx in front of these ports, in turn.
-  def balancer(ports)
-    skip "nginx is not installed: script/bootstrap installs it" unless NGINX
-    folder = File.join(@dir, "balancer")
-    FileUtils.mkdir_p(folder)
-    port = free_port
-    servers = ports.map { |of| "server 127.0.0.1:#{of};" }.join(" ")
-    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/tmp;" }.join(" ")
-    File.write(File.join(folder, "nginx.conf"), <<~CONF)
-      daemon off; master_process off; pid #{folder}/nginx.pid;
-      events { worker_connections 512; }
-      http {
-        access_log off; #{temporary}
-        upstream pods { #{servers} }
-        server { listen 127.0.0.1:#{port}; location / { proxy_pass http://pods; } }
-      }
-    CONF
-    started = start(NGINX, "-p", folder, "-c", File.join(folder, "nginx.conf"), "-e", File.join(folder, "error.log"))
-    await("nginx to listen", of: started) { listens?(port) }
-    "http://127.0.0.1:#{port}/"
-  end
-
   # A server that answers every request alike; what it was authorised with.
   def answering(status, body)
     socket = TCPServer.new("127.0.0.1", 0)

@@ -22,12 +22,21 @@ module Nginx
     FileUtils.mkdir_p(folder)
     certificate, key = self_signed(folder)
     port, tls_port = free_ports(2)
-    socket = File.join(folder, "http.sock")
-    log = File.join(folder, "access.log")
-    File.write(File.join(folder, "nginx.conf"), configuration(folder, port, tls_port, certificate, key))
-    started = start(NGINX, "-p", folder, "-c", File.join(folder, "nginx.conf"), "-e", File.join(folder, "error.log"))
-    await("nginx to listen", of: started) { listens?(port) }
-    Site.new(started, port, tls_port, socket, log, certificate)
+    started = started_nginx(folder, port, hello(folder, port, tls_port, certificate, key))
+    Site.new(started, port, tls_port, File.join(folder, "http.sock"), File.join(folder, "access.log"), certificate)
+  end
+
+  # In front of servers on these ports, each in turn; its URL.
+  def balancer(ports)
+    skip "nginx is not installed: script/bootstrap installs it" unless NGINX
+    port = free_port
+    servers = ports.map { |of| "server 127.0.0.1:#{of};" }.join(" ")
+    started_nginx(File.join(@dir, "balancer"), port, <<~CONF)
+      access_log off;
+      upstream pods { #{servers} }
+      server { listen 127.0.0.1:#{port}; location / { proxy_pass http://pods; } }
+    CONF
+    "http://127.0.0.1:#{port}/"
   end
 
   private
@@ -42,19 +51,29 @@ module Nginx
     [certificate, key]
   end
 
-  def configuration(folder, port, tls_port, certificate, key)
+  # An nginx with this `http` section, once it listens.
+  def started_nginx(folder, port, http)
+    FileUtils.mkdir_p(folder)
     temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/tmp;" }.join(" ")
-    <<~CONF
+    file = File.join(folder, "nginx.conf")
+    File.write(file, <<~CONF)
       daemon off; master_process off; pid #{folder}/nginx.pid;
       events { worker_connections 512; }
-      http {
-        access_log #{folder}/access.log combined; #{temporary}
-        server {
-          listen 127.0.0.1:#{port}; listen unix:#{folder}/http.sock;
-          listen 127.0.0.1:#{tls_port} ssl; ssl_certificate #{certificate}; ssl_certificate_key #{key};
-          location / { return 200 "hello\\n"; }
-          location /bad { return 500 "bad\\n"; }
-        }
+      http { #{temporary} #{http} }
+    CONF
+    started = start(NGINX, "-p", folder, "-c", file, "-e", File.join(folder, "error.log"))
+    await("nginx to listen", of: started) { listens?(port) }
+    started
+  end
+
+  def hello(folder, port, tls_port, certificate, key)
+    <<~CONF
+      access_log #{folder}/access.log combined;
+      server {
+        listen 127.0.0.1:#{port}; listen unix:#{folder}/http.sock;
+        listen 127.0.0.1:#{tls_port} ssl; ssl_certificate #{certificate}; ssl_certificate_key #{key};
+        location / { return 200 "hello\\n"; }
+        location /bad { return 500 "bad\\n"; }
       }
     CONF
   end

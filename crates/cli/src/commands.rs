@@ -52,7 +52,7 @@ pub use watch::watch;
 use rustix::process::geteuid;
 use servers::guard::{self, GuardProgram};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Becomes the guard when asked to.
@@ -82,4 +82,20 @@ fn cache_dir() -> PathBuf {
         // The folder of all users: another user must find no name there that is worth taking first.
         None => std::env::temp_dir().join(format!("powerband-{}", geteuid().as_raw())),
     }
+}
+
+/// The folder of a file.
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The name of this machine.
+fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }

@@ -119,16 +119,13 @@ impl ArmEnvironments {
         if self.libraries.contains_key(&allocator) {
             return None;
         }
-        let Some(path) = servers::library(allocator.libraries()) else {
-            return Some(format!(
-                "allocator = {0:?}: its library {1} is in none of the usual folders; install Debian's package {2}",
-                allocator.name(),
-                allocator.libraries()[0],
-                allocator.package()
-            ));
-        };
-        self.libraries.insert(allocator, path);
-        None
+        match servers::allocator_library(allocator) {
+            Ok(path) => {
+                self.libraries.insert(allocator, path);
+                None
+            }
+            Err(missing) => Some(missing),
+        }
     }
 
     /// The variables of an arm on top of the application's own environment `env`.

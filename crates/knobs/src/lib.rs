@@ -28,6 +28,7 @@ pub use names::{ENV, GEM, RUBY, VALUE};
 pub use nearest::{SETTINGS, nearest_of, unknown};
 pub use overlay::{Chosen, Overlay, POOL, of_allocator};
 pub use page::page;
+pub use reserved::names_a_variable;
 pub use ruby_warnings::{refusals, sets_collector};
 pub use secret::{is_secret, shown, shown_of};
 pub use secret_name::{names_a_secret, with_reduced};

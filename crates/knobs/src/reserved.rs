@@ -23,14 +23,15 @@ const OURS: [(&str, &str); 9] = [
     ("PATH", "set it for the whole run with --env"),
 ];
 
+/// Whether every shell takes this as the name of a variable.
+pub fn names_a_variable(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// Whether `env.NAME` may set the variable.
 pub(crate) fn allowed(variable: &str) -> Result<(), Wrong> {
-    let first = variable.chars().next();
-    let spelt = first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && variable
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !spelt {
+    if !names_a_variable(variable) {
         return Err(Wrong::new(
             format!("{variable:?} is no name of a variable"),
             "write env.NAME=value, with letters, digits and _ in the name",

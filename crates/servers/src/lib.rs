@@ -61,7 +61,7 @@ pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};
 pub use files::private_file;
 pub use guard::Exit;
-pub use library::library;
+pub use library::{allocator_library, library};
 pub use log::Excerpt;
 pub use nginx::Nginx;
 pub use passenger_status::{PassengerProcess, PassengerStatus};

@@ -1,5 +1,6 @@
 //! Where a shared library lies that a server is to load first.
 
+use knobs::Allocator;
 use std::path::{Path, PathBuf};
 
 /// Folders of libraries, the administrator's own before the system's.
@@ -8,6 +9,21 @@ const FOLDERS: [&str; 5] = ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib", 
 /// The first of these file names that is in one of the usual folders.
 pub fn library(names: &[&str]) -> Option<PathBuf> {
     among(&FOLDERS.map(PathBuf::from), names)
+}
+
+/// The library of an allocator.
+///
+/// # Errors
+/// It is not installed: which library is missing, and which package has it.
+pub fn allocator_library(allocator: Allocator) -> Result<PathBuf, String> {
+    library(allocator.libraries()).ok_or_else(|| {
+        format!(
+            "allocator = {:?}: its library {} is in none of the usual folders; install Debian's package {}",
+            allocator.name(),
+            allocator.libraries()[0],
+            allocator.package()
+        )
+    })
 }
 
 fn among(folders: &[PathBuf], names: &[&str]) -> Option<PathBuf> {

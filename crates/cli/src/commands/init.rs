@@ -2,6 +2,7 @@
 
 mod rails;
 
+use super::folder_of;
 use crate::args::InitArgs;
 use crate::{Failure, asked, output};
 use experiment::config::read_all;
@@ -264,15 +265,12 @@ fn written(file: &PathBuf, text: &str, replace: bool) -> std::io::Result<()> {
         let mut new = OpenOptions::new().write(true).create_new(true).open(file)?;
         return new.write_all(text.as_bytes());
     }
-    let folder = file
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
     let replaced = file.metadata().map(|old| old.permissions()).ok();
     // Of a new file: the umask takes from it what others may not do.
     let mode = replaced.clone().unwrap_or(Permissions::from_mode(0o666));
     let mut new = tempfile::Builder::new()
         .permissions(mode)
-        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        .tempfile_in(folder_of(file))?;
     if let Some(mode) = replaced {
         new.as_file().set_permissions(mode)?;
     }

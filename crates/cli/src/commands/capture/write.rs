@@ -3,6 +3,7 @@
 //! only on request.
 
 use crate::args::{OutArgs, To};
+use crate::commands::folder_of;
 use crate::{Failure, output};
 use ::capture::file::{Head, WriteError, Writer};
 use ::capture::{Exchange, Export, Exporter};
@@ -40,14 +41,10 @@ pub fn written(
         };
     }
     let failed = |e: io::Error| Ended::Writing(e).failure(&out.output);
-    let folder = match out.output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     // Gone when it is dropped; for its owner alone.
     let file = tempfile::Builder::new()
         .prefix(".writing-")
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(&out.output))
         .map_err(failed)?;
     let done = run(BufWriter::new(file.as_file()), to, head, records)
         .map_err(|e| e.failure(&out.output))?;

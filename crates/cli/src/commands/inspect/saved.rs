@@ -1,5 +1,6 @@
 //! `inspect --save`, and the files that it writes.
 
+use crate::commands::folder_of;
 use crate::{Failure, output};
 use inspect::{Asked, SavedError};
 use run::counters::Document;
@@ -63,11 +64,7 @@ fn write(path: &Path, document: &Document) -> std::io::Result<()> {
         serde_json::to_writer(&mut file, document)?;
         return file.write_all(b"\n");
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
     serde_json::to_writer(&mut file, document)?;
     file.write_all(b"\n")?;
     file.persist(path)?;

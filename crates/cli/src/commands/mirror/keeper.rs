@@ -6,6 +6,7 @@ use super::kept::{Kept, Shelf};
 use super::notices::stamped;
 use super::resolve::Files;
 use super::written::{RECORDING, SHADOW_LOG, Written};
+use crate::commands::host_name;
 use crate::output;
 use capture::file::{About, Change, Counts, Limits, Recorder};
 use capture::{Answer, Exchange, Pair, Rules};
@@ -293,10 +294,7 @@ impl Desk {
         let twin = self.generation.shadows.iter().find(|shadow| shadow.twin);
         About {
             written_by: format!("powerband {}", env!("CARGO_PKG_VERSION")),
-            host: rustix::system::uname()
-                .nodename()
-                .to_string_lossy()
-                .into_owned(),
+            host: host_name(),
             primary: self.primary.clone(),
             shadows: self
                 .generation
