@@ -7,9 +7,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program of the benchmarks")]
 
-use fleet::{
-    Asked, Experiment, Family, Gathered, Label, Query, Series, draw, join, judge, queries,
-};
+use fleet::{Asked, Experiment, Family, Gathered, Query, Series, draw, join, judge, queries};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
@@ -223,7 +221,7 @@ fn simulated(experiment: &Experiment, slices: usize, seed: u64, change: f64) -> 
                         .unwrap();
                     let drawn = draw(experiment, &name, period);
                     let arm = &experiment.arms[drawn.arm].name;
-                    label = format!("{arm}:{}:{period}", Label::short(&experiment.digest()));
+                    label = format!("{arm}:{}:{period}", experiment.short_digest());
                     effect = if drawn.arm == 1 { change.ln_1p() } else { 0.0 };
                     start = normal(&mut random, OF_START);
                 }

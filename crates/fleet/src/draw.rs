@@ -1,10 +1,10 @@
-//! Which arm a unit gets: a keyed hash of experiment, unit and period, so that no coordinator is needed and a unit that starts again
-//! within the period gets the same arm.
+//! The arm of a unit, from a keyed hash of experiment, unit and period: no coordinator is needed, and a unit that starts again within the
+//! period gets the same arm.
 
 use crate::experiment::{Arm, Experiment, UnitKind};
-use crate::halted::Halted;
 use crate::label::Label;
 use ring::hmac;
+use run::production::Halted;
 
 /// One draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Drawn {
     pub number: f64,
     /// The arm's place in the experiment.
     pub arm: usize,
-    /// Tells the draws of processes apart.
+    /// Identifies the draw of a process.
     pub start: u32,
 }
 
@@ -38,21 +38,21 @@ pub fn draw(experiment: &Experiment, unit: &str, period: u64) -> Drawn {
     Drawn { number, arm, start }
 }
 
-/// Why an instant is not in the experiment.
+/// On which side of the experiment an instant is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
     Before,
     After,
 }
 
-/// What a unit runs with.
+/// The arm that a unit runs, and how it got it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assigned<'a> {
     /// The arm that runs.
     pub arm: &'a Arm,
-    /// Its label, or why there is none: the first arm then runs.
+    /// Its label; an error if there is none, because the instant is outside of the experiment and the first arm runs.
     pub label: Result<Label, Outside>,
-    /// What was drawn and in which period, within the experiment.
+    /// The draw and its period; `None` outside of the experiment.
     pub drawn: Option<(Drawn, u64)>,
 }
 
@@ -82,7 +82,7 @@ pub fn assign<'a>(
         arm,
         label: Ok(Label {
             arm: arm.name.clone(),
-            digest: Label::short(&experiment.digest()),
+            digest: experiment.short_digest(),
             period: match experiment.unit {
                 UnitKind::Process => u64::from(drawn.start),
                 UnitKind::Pod | UnitKind::Host => period,
@@ -204,7 +204,7 @@ mod tests {
             .replace("today", &name)
             .replace("'five'", &format!("'{}'", "m".repeat(20)));
         let experiment = experiment(&text);
-        let digest = Label::short(&experiment.digest());
+        let digest = experiment.short_digest();
         let label = Label {
             arm: name,
             digest,

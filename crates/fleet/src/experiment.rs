@@ -2,16 +2,16 @@
 
 use knobs::Overlay;
 use ring::{digest, hmac};
+use run::production::short_digest;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-/// What gets an arm.
+/// The kind of thing that gets an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
     Pod,
     Host,
-    /// Each start of a server for itself.
+    /// Each start of a server.
     Process,
 }
 
@@ -26,7 +26,7 @@ impl UnitKind {
     }
 }
 
-/// A setting that is tried.
+/// A group of settings.
 #[derive(Clone, PartialEq)]
 pub struct Arm {
     pub name: String,
@@ -53,7 +53,7 @@ impl Arm {
     }
 }
 
-/// What an arm may do at most.
+/// The limits of an arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Guardrails {
     /// Share of failed requests, from 0 to 1.
@@ -68,7 +68,7 @@ pub struct Guardrails {
 #[derive(Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
-    /// What the draw is keyed with.
+    /// The key of the draw.
     pub key: String,
     pub unit: UnitKind,
     /// A unit that starts again within one period gets the same arm.
@@ -78,7 +78,7 @@ pub struct Experiment {
     pub looks: u32,
     /// Time over which series are summed up.
     pub slice_s: i64,
-    /// The first one is what runs today.
+    /// The first one has the settings that run today.
     pub arms: Vec<Arm>,
     pub guardrails: Guardrails,
 }
@@ -122,7 +122,8 @@ impl Experiment {
         self.arms.iter().position(|arm| arm.name == name)
     }
 
-    /// SHA-256 of what the file means, in hexadecimal digits: a comment changes nothing, everything else makes another experiment.
+    /// SHA-256 of the values in hexadecimal digits. Comments and layout of the file are not part of it; any other change is another
+    /// experiment.
     pub fn digest(&self) -> String {
         let arms = self.arms.iter().map(|arm| {
             let chosen: Vec<_> = arm.knobs.chosen().into_iter().map(|one| one.knob).collect();
@@ -143,14 +144,16 @@ impl Experiment {
         hex(digest::digest(&digest::SHA256, meaning.to_string().as_bytes()).as_ref())
     }
 
+    /// The first digits of the digest, which labels have.
+    pub fn short_digest(&self) -> String {
+        short_digest(&self.digest())
+    }
+
     pub(crate) fn hmac_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.key.as_bytes())
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

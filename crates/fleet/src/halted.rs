@@ -1,31 +1,44 @@
-//! The arms that are not drawn any more: the file `FILE.halted` beside an experiment's file.
+//! Halted arms: the file `FILE.halted` in the folder of an experiment's file.
 
 use crate::experiment::Experiment;
+use run::production::Halted;
 use serde::{Deserialize, Serialize};
 
-/// A halted arm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Halted {
-    /// Its name.
-    pub arm: String,
-    /// UTC time, RFC 3339.
-    #[serde(default)]
-    pub at: String,
-    /// Why.
-    #[serde(default)]
-    pub reason: String,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    halted: Vec<Halted>,
+    halted: Vec<Entry>,
 }
 
-const HEAD: &str = "# Arms that are not drawn any more: units that draw one get the first arm. powerband verdict --halt adds to it; remove an\n\
-                    # entry to draw its arm again.\n";
+/// An entry as people write it: only the name is required.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    arm: String,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Written<'a> {
+    halted: &'a [Halted],
+}
+
+const HEAD: &str = "# Halted arms: units that draw one get the first arm. powerband verdict --halt adds to it. Without an entry its arm is\n\
+                    # drawn again, but these draws are not compared.\n";
+
+impl From<Entry> for Halted {
+    fn from(entry: Entry) -> Halted {
+        Halted {
+            arm: entry.arm,
+            at: entry.at,
+            reason: entry.reason,
+        }
+    }
+}
 
 /// Reads the file.
 ///
@@ -35,7 +48,7 @@ pub fn parse(text: &str, experiment: &Experiment) -> Result<Vec<Halted>, String>
     let file: File = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_owned())?;
     let can_be = |arm: &str| experiment.arm(arm).is_some_and(|place| place > 0);
     match file.halted.iter().find(|one| !can_be(&one.arm)) {
-        None => Ok(file.halted),
+        None => Ok(file.halted.into_iter().map(Entry::into).collect()),
         Some(wrong) => {
             let names = experiment.arms.iter().map(|arm| arm.name.as_str());
             let others: Vec<&str> = names.skip(1).collect();
@@ -54,10 +67,7 @@ pub fn parse(text: &str, experiment: &Experiment) -> Result<Vec<Halted>, String>
 /// # Errors
 /// It cannot be written as TOML.
 pub fn text(halted: &[Halted]) -> Result<String, String> {
-    let file = File {
-        halted: halted.to_vec(),
-    };
-    let entries = toml::to_string(&file).map_err(|e| e.to_string())?;
+    let entries = toml::to_string(&Written { halted }).map_err(|e| e.to_string())?;
     Ok(format!("{HEAD}\n{entries}"))
 }
 

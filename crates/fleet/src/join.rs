@@ -1,4 +1,4 @@
-//! Series of Prometheus, joined to what each unit did in each slice, and to what is left out.
+//! Series of Prometheus -> the figures of each unit in each slice, and what is left out.
 
 mod arms;
 mod gathered;
@@ -8,10 +8,10 @@ pub use gathered::Gathered;
 use crate::experiment::{Experiment, UnitKind};
 use crate::label::Label;
 use crate::query::{Family, slices_of_tail};
-use arms::{Arms, Owner};
+use arms::{Owner, by_instance};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a unit did in a slice.
+/// The figures of a unit in a slice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slice {
     /// Its number, from the start of the experiment.
@@ -20,7 +20,7 @@ pub struct Slice {
     pub errors: f64,
     /// Seconds of all requests together, in the application and in the queue before it.
     pub response_s: f64,
-    /// The part in the queue; `None` where the instance has no such series.
+    /// The part in the queue; `None` if the instance has no such series.
     pub queue_s: Option<f64>,
     pub gvl_wait_s: Option<f64>,
     /// At its end.
@@ -39,7 +39,7 @@ pub struct Tail {
 /// An instance in the period of one draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
-    /// Prometheus' name of what it scrapes.
+    /// Prometheus' label `instance`.
     pub instance: String,
     pub label: Label,
     /// Place of the arm that was drawn.
@@ -52,7 +52,7 @@ pub struct Unit {
     pub tails: Vec<Tail>,
 }
 
-/// Slices that are not evidence, by the reason, and what is unusual.
+/// Slices that are not evidence, by the reason, and slices with something unusual.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Not scraped at one end or both, or vanished in between.
@@ -88,9 +88,9 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
         bounds: gathered.bounds(),
         ..Fleet::default()
     };
-    let arms = Arms::of(gathered, experiment, &mut fleet.left_out.strangers);
+    let arms = by_instance(gathered, experiment, &mut fleet.left_out.strangers);
     let tail = slices_of_tail(experiment);
-    for (instance, running) in &arms.by_instance {
+    for (instance, running) in &arms {
         let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
         let ours = running.labels.iter().enumerate();
         for (place, (label, arm)) in ours {
@@ -186,7 +186,7 @@ fn slice(gathered: &Gathered, instance: &str, index: usize) -> Result<Slice, Gap
             Some((before, after)) => Ok(after - before),
         }
     };
-    // A response time is with the queue in all slices of an instance, or in none.
+    // The response time contains the queue in all slices of an instance or in none.
     let queue_s = match gathered.has(Family::Queue, instance) {
         true => Some(grown(Family::Queue)?),
         false => None,

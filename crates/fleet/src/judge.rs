@@ -1,4 +1,4 @@
-//! What a fleet's evidence says: the verdict document.
+//! The verdict document from a fleet's evidence.
 
 mod balance;
 mod compare;
@@ -9,15 +9,14 @@ mod notes;
 mod quantile;
 
 use crate::experiment::Experiment;
-use crate::halted::Halted;
 use crate::join::Fleet;
 use compare::Looked;
 use jiff::Timestamp;
-use run::production::{Comparison, Document, Look, Ratio, SCHEMA, Verdict};
+use run::production::{Comparison, Document, Halted, Look, Ratio, SCHEMA, Verdict};
 use run::{change_with_interval, sentence_case};
 use stats::look_level;
 
-/// What the document says of the reading.
+/// The reading: its instant, and what the document quotes.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// The instant up to which series were asked for.
@@ -26,7 +25,7 @@ pub struct Asked {
     pub version: String,
     /// Address of Prometheus, without credentials.
     pub prometheus: String,
-    /// What `FILE.halted` says.
+    /// The entries of `FILE.halted`.
     pub halted: Vec<Halted>,
 }
 
@@ -75,15 +74,7 @@ pub fn judge(experiment: &Experiment, fleet: &Fleet, asked: &Asked) -> Document 
         comparisons,
         balance,
         notes: notes::notes(experiment, fleet),
-        halted: asked
-            .halted
-            .iter()
-            .map(|one| run::production::Halted {
-                arm: one.arm.clone(),
-                at: one.at.clone(),
-                reason: one.reason.clone(),
-            })
-            .collect(),
+        halted: asked.halted.clone(),
     }
 }
 
@@ -92,7 +83,7 @@ pub fn instant(at_s: i64) -> String {
     Timestamp::from_second(at_s).map_or_else(|_| at_s.to_string(), |at| at.to_string())
 }
 
-/// The comparisons in the order of what they say, then what is next.
+/// The sentences of the comparisons, by the order of their verdicts, then the next look.
 fn sentence(experiment: &Experiment, all: &[Comparison], done: u32, next: Option<&str>) -> String {
     if all.is_empty() {
         return format!(

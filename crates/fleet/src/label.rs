@@ -1,22 +1,21 @@
-//! The text that says which arm a process runs: the value of `POWERBAND_ARM`, and so the label `arm` of its metrics.
+//! The text that names the arm of a process: the value of `POWERBAND_ARM`, and so the label `arm` of its metrics.
 //!
-//! `ARM:DIGEST:PERIOD`, and `:DRAWN` behind it where another arm was drawn and is halted. The digest tells experiments apart, the period
-//! which drawing gave the arm: the verdict draws again what was drawn, so it has to know that. A process is drawn at each start, so it has
-//! a number of the start in place of the period.
+//! `ARM:DIGEST:PERIOD`, with `:DRAWN` at its end if another arm was drawn and is halted. The digest identifies the experiment, the period
+//! the draw: the verdict permutes draws, so it has to know which there were. A process is drawn at each start, so its label has a number of
+//! the start in place of the period.
 
-use run::production::short_digest;
 use std::fmt;
 
-/// What a label says.
+/// The parts of a label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     /// The arm that runs.
     pub arm: String,
     /// The first digits of the experiment's digest.
     pub digest: String,
-    /// The period in which it was drawn; of a process, a number of its start.
+    /// The period of the draw; for a process, a number of its start.
     pub period: u64,
-    /// The halted arm that was drawn, where there is one.
+    /// The halted arm that was drawn, if there is one.
     pub halted: Option<String>,
 }
 
@@ -31,7 +30,7 @@ impl fmt::Display for Label {
 }
 
 impl Label {
-    /// Reads a label; `None` for a text that is none.
+    /// Reads a label; `None` if the text is not one.
     pub fn parse(text: &str) -> Option<Label> {
         let mut parts = text.split(':');
         let label = Label {
@@ -46,11 +45,6 @@ impl Label {
     /// The arm that was drawn.
     pub fn drawn(&self) -> &str {
         self.halted.as_deref().unwrap_or(&self.arm)
-    }
-
-    /// The first digits of a digest.
-    pub fn short(digest: &str) -> String {
-        short_digest(digest)
     }
 }
 

@@ -17,7 +17,7 @@ mod series;
 pub use draw::{Assigned, Drawn, Outside, assign, draw};
 pub use experiment::{Arm, Experiment, Guardrails, UnitKind};
 pub use file::read;
-pub use halted::{Halted, parse as halted, text as halted_text};
+pub use halted::{parse as halted, text as halted_text};
 pub use join::{Fleet, Gathered, LeftOut, Slice, Tail, Unit, join};
 pub use judge::{Asked, instant, judge};
 pub use label::Label;

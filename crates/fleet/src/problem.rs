@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and what to do about it.
+//! A problem of a file: its place, its cause and its remedy.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Problem {
     pub line: usize,
     /// The key, as `arm.share`.
     pub key: String,
-    /// The value, where it is no secret and there is one.
+    /// The value; `None` if it is missing or may be a secret.
     pub value: Option<String>,
     /// What is wrong.
     pub what: String,

@@ -1,14 +1,13 @@
-//! What Prometheus is asked for: the families of `contract/metrics-v1.md` at the ends of slices.
+//! The queries to Prometheus: the families of `contract/metrics-v1.md` at the ends of slices.
 //!
-//! Counters are fetched as they are and subtracted here, so that restarts and holes are seen and counted.
+//! Counters are fetched as they are and subtracted in `join`, so that restarts and holes are seen and counted.
 
 use crate::experiment::Experiment;
-use crate::label::Label;
 
-/// What a query is of.
+/// The metric family of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Which arms run where.
+    /// The arms of each instance.
     Arms,
     Requests,
     Errors,
@@ -22,7 +21,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Those with one number for each instance.
+    /// The families with one number for each instance.
     pub(crate) const NUMBERS: [Family; 6] = [
         Family::Requests,
         Family::Errors,
@@ -67,10 +66,10 @@ pub struct Query {
 const MOST_STEPS: i64 = 2_000;
 /// A histogram has twenty series where a counter has one.
 const MOST_STEPS_OF_BUCKETS: i64 = 200;
-/// Histograms of an instance in the whole experiment: longer slices than those of counters, so that 300 pods fit into memory.
+/// The most histograms of an instance in an experiment. Their slices are longer than those of counters, so that 300 pods fit into memory.
 const MOST_TAILS: usize = 300;
 
-/// Slices of which one has a histogram, whenever it is asked.
+/// The number of slices that one histogram covers. It depends on the experiment alone, not on the instant of the reading.
 pub(crate) fn slices_of_tail(experiment: &Experiment) -> usize {
     experiment
         .slices_before(experiment.ends_s())
@@ -80,7 +79,7 @@ pub(crate) fn slices_of_tail(experiment: &Experiment) -> usize {
 
 /// The queries for the first slices of the experiment; `matchers` are further label matchers, as `job="shop"`.
 pub fn queries(experiment: &Experiment, slices: usize, matchers: &str) -> Vec<Query> {
-    let digest = Label::short(&experiment.digest());
+    let digest = experiment.short_digest();
     let more = match matchers {
         "" => String::new(),
         matchers => format!(",{matchers}"),
@@ -167,7 +166,7 @@ mod tests {
             .iter()
             .find(|query| query.family == Family::Requests)
             .unwrap();
-        let digest = Label::short(&experiment.digest());
+        let digest = experiment.short_digest();
         assert_eq!(
             requests.promql,
             format!(

@@ -12,7 +12,7 @@ pub struct Series {
     pub points: Vec<(usize, f64)>,
 }
 
-/// Why an answer has no series.
+/// An answer without series.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("the answer is not that of Prometheus' API ({0})")]
@@ -46,7 +46,7 @@ struct Row {
 /// Reads an answer's body.
 ///
 /// # Errors
-/// It is none, or says that the query failed.
+/// The body is not an answer of Prometheus' API, or says that the query failed.
 pub fn parse(body: &str, span: Span) -> Result<Vec<Series>, AnswerError> {
     let answer: Answer = serde_json::from_str(body)
         .map_err(|e| AnswerError::NotPrometheus(printable(&e.to_string())))?;
@@ -77,7 +77,7 @@ pub fn parse(body: &str, span: Span) -> Result<Vec<Series>, AnswerError> {
 /// How far a point may be from its step, in steps.
 const OFF_STEP: f64 = 0.01;
 
-/// The step's number. A point elsewhere would be taken for one of another instant.
+/// The number of a point's step. A point between steps or outside of the range is an error: it would be assigned to another instant.
 fn step(at_s: f64, span: Span) -> Result<usize, AnswerError> {
     let steps = |seconds: f64| seconds / span.step_s as f64;
     let step = steps(at_s - span.from_s as f64);
@@ -91,10 +91,10 @@ fn step(at_s: f64, span: Span) -> Result<usize, AnswerError> {
     }
 }
 
-/// Characters of a text of others in a message.
+/// The most characters of foreign text in a message.
 const MOST_PRINTED: usize = 300;
 
-/// Text of others without what a terminal would obey, cut.
+/// Foreign text, cut, without control characters.
 fn printable(text: &str) -> String {
     let shown = text.chars().filter(|c| !c.is_control());
     shown.take(MOST_PRINTED).collect()

@@ -17,7 +17,7 @@ pub fn short_digest(digest: &str) -> String {
     digest.chars().take(SHORT).collect()
 }
 
-/// What an experiment in production has shown so far.
+/// The results of an experiment in production so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
@@ -29,7 +29,7 @@ pub struct Document {
     pub read_at: String,
     /// The experiment's name.
     pub name: String,
-    /// SHA-256 of what the experiment file means; labels hold its first eight digits.
+    /// SHA-256 of the values of the experiment file; labels have its first eight digits.
     pub digest: String,
     /// Address of the Prometheus server, without credentials.
     pub prometheus: String,
@@ -51,9 +51,9 @@ pub struct Document {
     pub guardrails: Vec<Guardrail>,
     /// Whether the arms can be compared.
     pub balance: Vec<Check>,
-    /// What was counted and left out, or kept although it is unusual.
+    /// Slices and draws that are left out or unusual, with their counts.
     pub notes: Vec<String>,
-    /// Arms that are not drawn any more.
+    /// Halted arms.
     pub halted: Vec<Halted>,
 }
 
@@ -105,7 +105,7 @@ pub struct Arm {
     pub memory_bytes: Option<f64>,
 }
 
-/// What a comparison says.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -129,7 +129,7 @@ pub enum Verdict {
 pub struct Comparison {
     /// The arm.
     pub arm: String,
-    /// What it says.
+    /// Its result.
     pub verdict: Verdict,
     /// The same in a sentence.
     pub sentence: String,
@@ -139,7 +139,7 @@ pub struct Comparison {
     pub detectable: Option<f64>,
     /// Request rate of an instance over that of the first arm.
     pub request_rate: Option<Ratio>,
-    /// Why there is no answer, and what it takes.
+    /// Why there is no answer, and what would give one.
     pub why_not: Option<String>,
 }
 

@@ -93,7 +93,7 @@ mod tests {
         level: 0.05,
     };
 
-    /// Units with levels of their own, in slices with levels of their own.
+    /// Units and slices with different levels.
     fn fleet(effect: f64, treated: &[bool]) -> Vec<Observation> {
         let mut observations = Vec::new();
         for (unit, &treated) in treated.iter().enumerate() {

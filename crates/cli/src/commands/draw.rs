@@ -1,4 +1,4 @@
-//! `run --experiment`: which arm this unit gets, and what that sets in the command's environment.
+//! `run --experiment`: the arm of this unit, and its variables in the command's environment.
 
 use super::experiment_file::{self, variable};
 use crate::{Failure, output};
@@ -8,10 +8,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the agent reads an arm from.
+/// The variable from which the agent reads the arm.
 const ARM: &str = "POWERBAND_ARM";
 
-/// The arm's variables, its label among them; says which arm it is.
+/// The arm's variables, with its label; prints which arm it is.
 pub(super) fn variables(file: &Path, dry_run: bool) -> Result<BTreeMap<String, String>, Failure> {
     let experiment = experiment_file::read(file)?;
     let unit = unit(experiment.unit)?;
@@ -57,18 +57,13 @@ fn said(experiment: &Experiment, assigned: &Assigned<'_>, unit: &str) -> String 
     format!("experiment {name}: unit {unit} runs {arm} {why}")
 }
 
-/// The unit's name: the same whenever this pod or host starts again, another at each start of a process.
+/// The unit's name. A pod and a host keep it; each start of a process has another one.
 fn unit(kind: UnitKind) -> Result<String, Failure> {
     let named = match variable("POWERBAND_UNIT")? {
         None => variable("HOSTNAME")?,
         given => given,
     };
-    let name = named.unwrap_or_else(|| {
-        rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned()
-    });
+    let name = named.unwrap_or_else(super::host_name);
     if kind != UnitKind::Process {
         return Ok(name);
     }
@@ -85,14 +80,7 @@ fn preloaded(allocator: Allocator) -> Result<String, Failure> {
     if allocator == Allocator::Glibc {
         return Ok(knobs::preload(existing.as_deref(), None));
     }
-    let library = servers::library(allocator.libraries()).ok_or_else(|| {
-        Failure::usage(format!(
-            "allocator = {:?}: its library {} is in none of the usual folders; install Debian's package {}",
-            allocator.name(),
-            allocator.libraries()[0],
-            allocator.package()
-        ))
-    })?;
+    let library = servers::allocator_library(allocator).map_err(Failure::usage)?;
     Ok(knobs::preload(
         existing.as_deref(),
         Some(&library.to_string_lossy()),

@@ -1,7 +1,8 @@
-//! What an experiment in production is given from outside: its file and the one beside it that names halted arms, and variables.
+//! The inputs of an experiment in production: its file, the file of halted arms, and environment variables.
 
 use crate::{Failure, output};
-use fleet::{Experiment, Halted};
+use fleet::Experiment;
+use run::production::Halted;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub(super) fn halted_path(file: &Path) -> PathBuf {
     path.into()
 }
 
-/// The halted arms; what is wrong with their file as an error.
+/// The halted arms; an error says what is wrong with their file.
 pub(super) fn halted_or_wrong(file: &Path, experiment: &Experiment) -> Result<Vec<Halted>, String> {
     let path = halted_path(file);
     match std::fs::read_to_string(&path) {
@@ -39,8 +40,8 @@ pub(super) fn halted_or_wrong(file: &Path, experiment: &Experiment) -> Result<Ve
     }
 }
 
-/// The halted arms for a start. A server has to start whatever somebody wrote there, so with a wrong file every arm is halted: none of
-/// them is started against an order that cannot be read, or names no arm.
+/// The halted arms for a start. A wrong file must not stop a server from starting, so every arm is then halted: one of them may be the
+/// arm that the file was to halt.
 pub(super) fn halted(file: &Path, experiment: &Experiment) -> Vec<Halted> {
     halted_or_wrong(file, experiment).unwrap_or_else(|wrong| {
         output::error(&format!(
@@ -56,7 +57,7 @@ pub(super) fn halted(file: &Path, experiment: &Experiment) -> Vec<Halted> {
     })
 }
 
-/// What a variable holds; `None` where it is empty or not set.
+/// The value of a variable; `None` if it is empty or not set.
 pub(super) fn variable(name: &str) -> Result<Option<String>, Failure> {
     text(name, std::env::var_os(name))
 }

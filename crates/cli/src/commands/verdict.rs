@@ -1,14 +1,15 @@
-//! `verdict`: asks Prometheus for what an experiment in production did, and prints what it shows.
+//! `verdict`: asks Prometheus for the series of an experiment in production, and prints the verdict.
 
 mod credentials;
 mod prometheus;
 
 use super::experiment_file::{self, halted_path};
+use super::folder_of;
 use crate::args::VerdictArgs;
 use crate::{Failure, output};
-use fleet::{Asked, Experiment, Family, Gathered, Halted, Label, instant};
+use fleet::{Asked, Experiment, Family, Gathered, instant};
 use prometheus::Prometheus;
-use run::production::{Document, State, Verdict};
+use run::production::{Document, Halted, State, Verdict};
 use std::io::Write;
 use std::path::Path;
 
@@ -32,24 +33,21 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
     let slices = experiment.slices_before(now_s);
     let gathered = gathered(&experiment, slices, args, &prometheus)?;
     let fleet = fleet::join(&experiment, &gathered, slices);
-    let judged = |halted: &[Halted]| {
-        let asked = Asked {
-            now_s,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            prometheus: prometheus.shown().to_owned(),
-            halted: halted.to_vec(),
-        };
-        fleet::judge(&experiment, &fleet, &asked)
+    let asked = Asked {
+        now_s,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        prometheus: prometheus.shown().to_owned(),
+        halted,
     };
-    let mut document = judged(&halted);
+    let mut document = fleet::judge(&experiment, &fleet, &asked);
     let mut written = Ok(());
     if args.halt {
-        let broken = broken_now(&document, &halted);
+        let broken = broken_now(&document);
         if !broken.is_empty() {
-            let all = [halted, broken].concat();
+            let all = [document.halted.clone(), broken].concat();
             written = write(&halted_path(&args.file), &all);
             if written.is_ok() {
-                document = judged(&all);
+                document.halted = all;
             }
         }
     }
@@ -58,7 +56,7 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
     } else {
         output::print(&report::verdict_page(&document, output::style()))?;
     }
-    // After the page, which says which arm does harm.
+    // After the page, which names the arm whose guardrail is broken.
     written?;
     Ok(code(&document))
 }
@@ -73,17 +71,17 @@ fn gathered(
     let mut gathered = Gathered::of(experiment);
     let mut previous: Option<Family> = None;
     for query in fleet::queries(experiment, slices, &args.matchers) {
-        // The arms come first; without any, nothing else is worth a query.
+        // The queries of arms come first. Without any arm, the others are not needed.
         let is_next = previous.is_some_and(|previous| previous != query.family);
-        if is_next && gathered.is_without_arms() {
+        if is_next && gathered.is_without(Family::Arms) {
             break;
         }
         previous = Some(query.family);
         gathered.add(&query, prometheus.series(&query)?);
     }
     let at = prometheus.shown();
-    if gathered.is_without_arms() {
-        let digest = Label::short(&experiment.digest());
+    if gathered.is_without(Family::Arms) {
+        let digest = experiment.short_digest();
         return Err(Failure::no_answer(format!(
             "{at} has no instance with an arm of this experiment ({}{{arm=~\".+:{digest}:.+\"}}) since {}: are the servers started with \
              powerband run --experiment and this very file, are they scraped, and does --match fit?",
@@ -101,10 +99,11 @@ fn gathered(
 }
 
 /// The arms that this reading halts.
-fn broken_now(document: &Document, halted: &[Halted]) -> Vec<Halted> {
+fn broken_now(document: &Document) -> Vec<Halted> {
     let mut broken: Vec<Halted> = Vec::new();
     for one in &document.guardrails {
-        let known = halted
+        let known = document
+            .halted
             .iter()
             .chain(&broken)
             .any(|other| other.arm == one.arm);
@@ -128,22 +127,18 @@ fn write(path: &Path, halted: &[Halted]) -> Result<(), Failure> {
         ))
     };
     let text = fleet::halted_text(halted).map_err(wrong)?;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let written =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            // Servers of other users read it, too.
-            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-            file.as_file().set_permissions(readable)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|e| e.error)
-        });
+    let written = tempfile::NamedTempFile::new_in(folder_of(path)).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        // Servers of other users read it, too.
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        file.as_file().set_permissions(readable)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)
+    });
     written.map(drop).map_err(|e| wrong(e.to_string()))
 }
 
-/// 1 where an arm does harm, 3 where there is no answer.
+/// The exit code: 1 if a guardrail is broken or an arm is worse, 0 with another answer, 3 without one.
 fn code(document: &Document) -> u8 {
     let broken = document
         .guardrails

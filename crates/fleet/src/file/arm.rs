@@ -6,17 +6,17 @@ use knobs::{Overlay, PRELOAD, Place};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// Arms beside the first: what is compared shares the error rate.
+/// The most arms after the first. All comparisons share one error rate.
 const MOST_OTHERS: usize = 4;
-/// So that the label of two names fits into the flight file.
+/// A label with two names fits into the flight file.
 const LONGEST_NAME: usize = 20;
-/// What an arm has at least, and another than the first at most.
+/// The smallest share of an arm.
 const LEAST_SHARE: f64 = 0.05;
 
-/// Variables by which the agent comes into the server.
+/// The variables that load the agent.
 const OF_AGENT: [&str; 2] = ["RUBYOPT", "RUBYLIB"];
 
-/// All arms, the first with what the others leave.
+/// All arms. The first one has the rest of the shares.
 pub(super) fn arms<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<Vec<Arm>> {
     let tables = reader.list(table, "arm");
     let others = tables.len().saturating_sub(1);
@@ -137,10 +137,7 @@ fn environment<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> BTreeMap<Str
         let Some(value) = reader.plain(value.get_ref(), line, &key) else {
             continue;
         };
-        let spelt = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && !name.is_empty();
-        let (what, remedy) = if !spelt {
+        let (what, remedy) = if !knobs::names_a_variable(name) {
             ("no name of a variable", "use letters, digits and _")
         } else if name.starts_with("POWERBAND_") || OF_AGENT.contains(&name) {
             (
@@ -181,7 +178,7 @@ fn set<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Overlay {
     overlay
 }
 
-/// Only what a process takes from its environment: no template, no gem, no other Ruby.
+/// Adds a knob of the environment. Those that need a template, another gem or another Ruby are refused.
 fn knob(reader: &mut Reader<'_>, text: &Value, overlay: &mut Overlay) {
     let Some((name, value)) = text.text.split_once('=') else {
         reader.wrong(

@@ -63,7 +63,7 @@ impl<'t> Reader<'t> {
         });
     }
 
-    /// Of a value that was read.
+    /// Adds a problem of a value.
     pub(super) fn wrong(
         &mut self,
         value: &Value,
@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
         self.problem(value.line, &value.key, text, what, remedy);
     }
 
-    /// What a key holds, and the key's line.
+    /// The line and the value of a key.
     pub(super) fn found<'a>(
         &self,
         table: &'a DeTable<'t>,
@@ -110,7 +110,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// A value without which there is no experiment.
+    /// A required value.
     pub(super) fn needed(
         &mut self,
         table: &DeTable<'t>,
@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
         Vec::new()
     }
 
-    /// Refuses keys that mean nothing.
+    /// Refuses unknown keys.
     pub(super) fn only(&mut self, table: &DeTable<'t>, section: &str, known: &[&str]) {
         let strangers: Vec<(usize, String)> = table
             .keys()

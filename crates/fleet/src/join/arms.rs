@@ -1,17 +1,11 @@
-//! Which arm an instance runs in each slice.
+//! The arm of an instance in each slice.
 
 use super::gathered::Gathered;
 use crate::experiment::Experiment;
 use crate::label::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The arms of all instances.
-#[derive(Debug)]
-pub(super) struct Arms {
-    pub(super) by_instance: BTreeMap<String, Running>,
-}
-
-/// The arms of one instance, the one that was seen first at the front.
+/// The arms of one instance, in the order in which they were seen first.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) labels: Vec<(Label, usize)>,
@@ -19,18 +13,18 @@ pub(super) struct Running {
     last: usize,
 }
 
-/// Whose evidence a slice is.
+/// The arm for which a slice is evidence, as its place in [`Running::labels`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The instance is not there yet, or no more.
+    /// The instance is not there yet, or has ended.
     Nobody,
-    /// It was there before, with this arm, and is there later.
+    /// The instance is absent now, had this arm before, and comes back later.
     Vanished(usize),
-    /// An arm was there at one end alone.
+    /// Each arm is there at one end only.
     Changing,
-    /// Two arms at both ends, of processes that were drawn for themselves.
+    /// Two arms at once, of processes that were drawn one by one.
     Several,
-    /// Two arms at both ends: of the one that was there first.
+    /// Two arms at once: the slice counts for the one that was there first.
     Straggler(usize),
     Alone(usize),
 }
@@ -44,42 +38,41 @@ impl Owner {
     }
 }
 
-impl Arms {
-    pub(super) fn of(
-        gathered: &Gathered,
-        experiment: &Experiment,
-        strangers: &mut BTreeSet<String>,
-    ) -> Arms {
-        let digest = Label::short(&experiment.digest());
-        let mut by_instance = BTreeMap::new();
-        for (instance, texts) in &gathered.arms {
-            let mut ours: Vec<(Label, usize, &BTreeSet<usize>)> = Vec::new();
-            for (text, seen) in texts {
-                let label = Label::parse(text).filter(|label| label.digest == digest);
-                let Some(label) = label else { continue };
-                match experiment.arm(label.drawn()) {
-                    Some(arm) => ours.push((label, arm, seen)),
-                    None => {
-                        strangers.insert(text.clone());
-                    }
+/// The arms of each instance; adds labels of arms that the experiment does not have to `strangers`.
+pub(super) fn by_instance(
+    gathered: &Gathered,
+    experiment: &Experiment,
+    strangers: &mut BTreeSet<String>,
+) -> BTreeMap<String, Running> {
+    let digest = experiment.short_digest();
+    let mut by_instance = BTreeMap::new();
+    for (instance, texts) in &gathered.arms {
+        let mut ours: Vec<(Label, usize, &BTreeSet<usize>)> = Vec::new();
+        for (text, seen) in texts {
+            let label = Label::parse(text).filter(|label| label.digest == digest);
+            let Some(label) = label else { continue };
+            match experiment.arm(label.drawn()) {
+                Some(arm) => ours.push((label, arm, seen)),
+                None => {
+                    strangers.insert(text.clone());
                 }
             }
-            ours.retain(|(_, _, seen)| !seen.is_empty());
-            ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
-            let ends = ours.iter().filter_map(|(_, _, seen)| seen.last().copied());
-            let Some(last) = ends.max() else { continue };
-            let running = Running {
-                seen: ours.iter().map(|(_, _, seen)| (*seen).clone()).collect(),
-                labels: ours
-                    .into_iter()
-                    .map(|(label, arm, _)| (label, arm))
-                    .collect(),
-                last,
-            };
-            by_instance.insert(instance.clone(), running);
         }
-        Arms { by_instance }
+        ours.retain(|(_, _, seen)| !seen.is_empty());
+        ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
+        let ends = ours.iter().filter_map(|(_, _, seen)| seen.last().copied());
+        let Some(last) = ends.max() else { continue };
+        let running = Running {
+            seen: ours.iter().map(|(_, _, seen)| (*seen).clone()).collect(),
+            labels: ours
+                .into_iter()
+                .map(|(label, arm, _)| (label, arm))
+                .collect(),
+            last,
+        };
+        by_instance.insert(instance.clone(), running);
     }
+    by_instance
 }
 
 impl Running {
@@ -95,7 +88,7 @@ impl Running {
         last.max().map(|(_, place)| place)
     }
 
-    /// Whose the slice from this end to the next one is.
+    /// The owner of the slice from this end to the next one.
     pub(super) fn owner(&self, slice: usize, whole_unit: bool) -> Owner {
         let at = |end: usize| -> Vec<usize> {
             let places = 0..self.seen.len();

@@ -1,4 +1,4 @@
-//! What Prometheus answered, by instance and step.
+//! The answers of Prometheus, by instance and step.
 
 use crate::experiment::Experiment;
 use crate::query::{Family, Query, slices_of_tail};
@@ -14,7 +14,7 @@ type Steps = Vec<f64>;
 struct Bound(f64);
 
 impl Bound {
-    /// `None` for a text that bounds no time.
+    /// `None` if the text is not a positive number.
     fn parse(text: &str) -> Option<Bound> {
         let value: f64 = text.parse().ok()?;
         (value > 0.0).then_some(Bound(value))
@@ -65,12 +65,7 @@ impl Gathered {
         }
     }
 
-    /// Whether no instance has an arm of the experiment.
-    pub fn is_without_arms(&self) -> bool {
-        self.arms.is_empty()
-    }
-
-    /// Whether there is nothing of a family.
+    /// Whether no instance has a series of a family; for [`Family::Arms`], an arm of the experiment.
     pub fn is_without(&self, family: Family) -> bool {
         match family {
             Family::Arms => self.arms.is_empty(),
@@ -131,8 +126,8 @@ impl Gathered {
         all.into_iter().map(|bound| bound.0).collect()
     }
 
-    /// Requests between neighbouring bounds in a longer slice; `None` with a hole, a reset, or other bounds than these: the requests
-    /// of a wider bucket belong to no one of these.
+    /// Requests between neighbouring bounds in a longer slice. `None` with a hole or a reset, and if the instance has other bounds,
+    /// because its buckets cannot be assigned to these.
     pub(super) fn counts(&self, instance: &str, index: usize, bounds: &[f64]) -> Option<Vec<f64>> {
         let buckets = self.buckets.get(instance)?;
         if !buckets

@@ -12,7 +12,7 @@ fn experiment() -> Experiment {
 }
 
 fn label(arm: &str, period: u64) -> String {
-    let digest = Label::short(&experiment().digest());
+    let digest = experiment().short_digest();
     format!("{arm}:{digest}:{period}")
 }
 
@@ -135,7 +135,7 @@ fn the_arm_that_was_there_first_keeps_a_whole_unit() {
     assert!(kept.left_out.instances_with_two.contains("a:1"));
 
     let processes = crate::read(&FILE.replace("lasts", "unit = 'process'\nlasts")).unwrap();
-    let digest = Label::short(&processes.digest());
+    let digest = processes.short_digest();
     let arms = [
         (format!("x:{digest}:0"), (0..=8).collect()),
         (format!("y:{digest}:1"), (5..=20).collect()),

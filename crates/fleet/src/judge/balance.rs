@@ -1,4 +1,4 @@
-//! Whether the draw did what the shares say: sample ratio mismatch.
+//! Sample ratio mismatch: whether the counts of draws fit the shares.
 
 use super::shown_p;
 use crate::experiment::Experiment;
@@ -6,7 +6,7 @@ use crate::join::Fleet;
 use run::production::Check;
 use stats::ratio_p;
 
-/// Below it, something else than chance decides who is seen in an arm.
+/// Below this p, something other than the draw decides which units are seen.
 const ALARM: f64 = 0.001;
 
 pub(super) fn checks(experiment: &Experiment, fleet: &Fleet, slices: usize) -> Vec<Check> {

@@ -1,4 +1,4 @@
-//! An arm against the first one: whether the arms had the same traffic, and then whose response time is shorter.
+//! An arm against the first one: whether both had the same traffic, and whether the response times differ.
 
 use super::evidence::{self, Pair, ratio};
 use super::shown;
@@ -20,7 +20,7 @@ pub(super) struct Looked {
 const RATE_LEVEL: f64 = 0.05;
 /// Rates that differ by less do not change response times noticeably.
 const SAME_RATE: f64 = 0.02;
-/// What the rates' interval has to exclude.
+/// The interval of the rates has to exclude larger differences than this.
 const OTHER_RATE: f64 = 0.10;
 
 pub(super) fn refused(experiment: &Experiment, arm: usize, why: &str) -> Comparison {
@@ -46,7 +46,7 @@ fn without(
     }
 }
 
-/// That an arm, or several, have no answer, and why.
+/// The sentence for arms without an answer.
 pub(super) fn no_answer(names: &str, verdict: Verdict, why: &str) -> String {
     let head = match verdict {
         Verdict::Refused => "not judged",
@@ -123,7 +123,7 @@ pub(super) fn comparison(
     }
 }
 
-/// What the interval of the effect says.
+/// The verdict by the interval of the effect.
 fn verdict(interval: Option<(f64, f64)>, is_last: bool) -> Verdict {
     match interval {
         Some((_, high)) if high < 0.0 => Verdict::Better,
@@ -135,7 +135,7 @@ fn verdict(interval: Option<(f64, f64)>, is_last: bool) -> Verdict {
     }
 }
 
-/// Why response times of these arms are of different traffic, or may be.
+/// The reason not to compare response times, if the arms have different traffic or this is not known.
 fn coupled(rate: &Ratio) -> Option<(Verdict, String)> {
     let (Some(low), Some(high)) = (rate.low, rate.high) else {
         return Some((

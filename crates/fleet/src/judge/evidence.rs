@@ -5,13 +5,13 @@ use crate::join::{Fleet, Slice, Unit};
 use run::production::Ratio;
 use stats::{Observation, Randomised, Redraws, randomised};
 
-/// Assignments that are drawn again for each arm that is compared: the level of an interim look, shared by so many, is then ten of them.
+/// Assignments for each compared arm: the level of an interim look, divided by the number of arms, is then ten of them.
 const DRAWS: u32 = 9_999;
 
-/// The units of the first arm and of another one, without those whose arm was halted when they started.
+/// The units of the first arm and of another one, without those that drew it while it was halted.
 ///
-/// After a halt, every draw runs the first arm, so the draw no longer decides who is compared: units of both arms that are first seen at
-/// or after the first sign of the halt are in no comparison with that arm.
+/// Once an arm is halted, no draw can give it any more, and permuting such draws would be wrong. So units of both arms that are first seen
+/// at or after the first halted draw are left out.
 pub(super) struct Pair<'a> {
     pub(super) units: Vec<&'a Unit>,
     treated: Vec<bool>,

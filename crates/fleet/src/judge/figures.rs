@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub(super) fn arms(experiment: &Experiment, fleet: &Fleet, slices: usize) -> Vec<Arm> {
     let arms = experiment.arms.iter().enumerate();
     arms.map(|(place, arm)| {
-        // What was drawn and halted ran the first arm, and is in no comparison.
+        // Draws of a halted arm ran the first arm and are in no comparison.
         let ours = fleet.units.iter();
         let ours = ours
             .filter(|unit| unit.arm == place && unit.label.halted.is_none() && unit.from <= slices);
@@ -66,7 +66,7 @@ fn of_units(name: &str, share: f64, units: &[&Unit], bounds: &[f64], slices: usi
         response_ms: ms(within().map(|slice| slice.response_s).sum()),
         p95_ms: percentile(0.95),
         p99_ms: percentile(0.99),
-        // The agent adds up nothing where no request says when it was queued.
+        // The sum is 0 if no request has X-Request-Start.
         queue_ms: known_ms(|slice| slice.queue_s).filter(|ms| *ms > 0.0),
         gvl_wait_ms: known_ms(|slice| slice.gvl_wait_s),
         memory_bytes: (samples > 0.0).then(|| bytes / samples),

@@ -1,4 +1,4 @@
-//! Whether an arm does harm. Guardrails are looked at whenever somebody asks, with everything that is there: the halt of a good arm costs
+//! The guardrails of each arm. They are checked at every reading with all data, not at the looks only: a good arm that is halted costs
 //! little, a bad arm that is not halted costs requests.
 
 use super::evidence::{self, Pair, ratio};
@@ -11,11 +11,12 @@ use stats::{Observation, Randomised};
 
 /// Level of each interval.
 const LEVEL: f64 = 0.05;
-/// Failed requests below which their share says nothing.
+/// The least number of failed requests.
 const LEAST_ERRORS: f64 = 20.0;
-/// By how much more often than the first arm's an arm's requests fail. An arm does not cause failures that the first arm has too.
+/// The least ratio of the shares of failed requests, the arm's to the first arm's. An arm does not cause failures that the first arm has
+/// too.
 const MORE_OFTEN: f64 = 2.0;
-/// Requests in a slice without which it has no p99.
+/// The least number of requests of a slice with a p99.
 const LEAST_OF_TAIL: f64 = 20.0;
 
 pub(super) fn states(experiment: &Experiment, fleet: &Fleet, slices: usize) -> Vec<Guardrail> {
@@ -47,7 +48,7 @@ pub(super) fn states(experiment: &Experiment, fleet: &Fleet, slices: usize) -> V
     states
 }
 
-/// A rule, not a test: an arm whose every request fails may have one unit.
+/// A rule, not a test: it holds for an arm with a single unit, too.
 fn errors(pair: &Pair<'_>, arm: usize, slices: usize, limit: f64) -> (State, String) {
     let of = |arm: usize| {
         let units = pair.units.iter().filter(|unit| unit.arm == arm);

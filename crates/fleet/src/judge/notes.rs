@@ -1,4 +1,4 @@
-//! What was left out of the evidence and why, counted.
+//! Notes on slices and draws that are left out or unusual, with their counts.
 
 use crate::experiment::Experiment;
 use crate::join::Fleet;

@@ -33,7 +33,7 @@ fn fleet(experiment: &Experiment, made: Made) -> Fleet {
     let units = (0..made.units).map(|number| {
         let arm = number % 2;
         let factor = |of: f64| if arm == 1 { of } else { 1.0 };
-        // Each unit and each slice has a level of its own.
+        // Units and slices have different levels.
         let noise = |slice: usize| 1.0 + 0.02 * ((number * 7 + slice * 5) % 11) as f64;
         let slices = (0..60).map(|index| {
             let requests = 600.0 * factor(made.rate) * (1.0 + 0.3 * (index as f64 / 9.0).sin());
@@ -62,7 +62,7 @@ fn fleet(experiment: &Experiment, made: Made) -> Fleet {
             instance: format!("10.0.0.{number}:3000"),
             label: Label {
                 arm: experiment.arms[arm].name.clone(),
-                digest: Label::short(&experiment.digest()),
+                digest: experiment.short_digest(),
                 period: 0,
                 halted: None,
             },

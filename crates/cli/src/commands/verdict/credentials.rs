@@ -1,4 +1,4 @@
-//! What Prometheus is asked with: from files or variables, never from the command line, never shown.
+//! The credentials for Prometheus: from files or variables, never from the command line, never printed.
 
 use crate::Failure;
 use crate::args::VerdictArgs;
