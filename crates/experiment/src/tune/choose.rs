@@ -2,7 +2,7 @@
 
 use crate::judge::{self, Judging};
 use crate::request::Arm;
-use run::{Document, Feasibility, Stage, Trial};
+use run::{Comparison, Document, Feasibility, Stage, Trial};
 use stats::{Range, Size};
 
 /// The arms that are to be confirmed.
@@ -38,9 +38,10 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
     let near: Vec<&Arm> = rated
         .iter()
         .filter(|(arm, ratio)| {
-            let behind = in_shared_rounds(document, arm, best.0).is_some_and(|of| of > margin);
+            let accepted = margin * noise(document, baseline, arm);
+            let behind = in_shared_rounds(document, arm, best.0).is_some_and(|of| of > accepted);
             let lost = behind || chain.iter().any(|(other, _)| other == arm);
-            *arm == best.0 || (*ratio * margin >= best.1 && !lost)
+            *arm == best.0 || (*ratio * accepted >= best.1 && !lost)
         })
         .map(|(arm, _)| *arm)
         .collect();
@@ -82,6 +83,17 @@ fn overtaken<'a>(
     chain
 }
 
+/// One standard error of the ratio of two equal arms in as many rounds as this arm was in, as a factor. A smaller arm that is within
+/// it goes first, because the best by estimate is the second finalist and replaces it if it is shown to be better. 1 where the
+/// deciding comparison has no room for a second one.
+fn noise(document: &Document, baseline: &Arm, arm: &Arm) -> f64 {
+    if document.plan.finalists.unwrap_or(1) < 2 {
+        return 1.0;
+    }
+    let rounds = compared(document, baseline, arm).map_or(1, |c| c.blocks.max(1));
+    (document.plan.detectable.sd_log_ratio / f64::from(rounds).sqrt()).exp()
+}
+
 /// How many times as much `arm` served as `other` in the rounds that had both; `None` without such a round.
 fn in_shared_rounds(document: &Document, other: &Arm, arm: &Arm) -> Option<f64> {
     (other != arm).then(|| ratio(document, other, arm))?
@@ -102,6 +114,10 @@ pub fn smaller(document: &Document, candidate: &Arm, baseline: &Arm) -> bool {
 }
 
 fn ratio(document: &Document, baseline: &Arm, arm: &Arm) -> Option<f64> {
+    compared(document, baseline, arm).map(|comparison| comparison.ratio)
+}
+
+fn compared(document: &Document, baseline: &Arm, arm: &Arm) -> Option<Comparison> {
     let judging = Judging::once(document);
     judge::compare(
         &document.trials,
@@ -110,7 +126,6 @@ fn ratio(document: &Document, baseline: &Arm, arm: &Arm) -> Option<f64> {
         &arm.name,
         judging,
     )
-    .map(|c| c.ratio)
 }
 
 /// How the race leaves an arm to its limits: proof is for the confirmation, here the estimate counts.
@@ -161,8 +176,15 @@ mod tests {
 
     /// The threads of the finalists of a race of these trials.
     fn of_rounds(trials: &[Raced]) -> (u16, Option<u16>) {
+        of_noisy_rounds(trials, 0.0, 2)
+    }
+
+    /// The same where equal arms differ by so much in a round, with room for so many finalists.
+    fn of_noisy_rounds(trials: &[Raced], sd: f64, room: u32) -> (u16, Option<u16>) {
         let mut document = crate::sample::document("tune");
         document.plan.objective.latency = None;
+        document.plan.detectable.sd_log_ratio = sd;
+        document.plan.finalists = Some(room);
         let model = document
             .trials
             .iter()
@@ -198,6 +220,18 @@ mod tests {
         };
         let trials: Vec<Raced> = round(1).chain(round(2)).collect();
         of_rounds(&trials)
+    }
+
+    /// 4 threads are 7 % behind 8 in two rounds.
+    #[test]
+    fn the_smaller_goes_first_where_noise_explains_the_difference_and_a_second_is_confirmed() {
+        let rounds: Vec<Raced> = [(1, 100.0, 40), (4, 280.0, 40), (8, 300.0, 90)]
+            .into_iter()
+            .flat_map(|(threads, per_s, mib)| [1, 2].map(|round| (round, threads, per_s, mib)))
+            .collect();
+        assert_eq!(of_noisy_rounds(&rounds, 0.01, 2), (8, Some(4)));
+        assert_eq!(of_noisy_rounds(&rounds, 0.08, 2), (4, Some(8)));
+        assert_eq!(of_noisy_rounds(&rounds, 0.08, 1), (8, Some(4)));
     }
 
     /// As a run on a busy host had it: the arm of the first round alone looks better against a slow baseline.
