@@ -69,7 +69,7 @@ class PredictTest < PowerbandTest
 
   def test_too_few_requests_and_nothing_at_all
     traced(requests: 60) { |_server| nil }
-    assert_refused predict, 3, %r{: \S+/flight: \d+ requests are too few: at least 500 are needed: }
+    assert_refused predict, 3, %r{: \S+/flight: \d+ recorded requests are too few: at least 500 are needed: }
     assert_refused powerband("predict", File.join(@dir, "nowhere")), 2, /nowhere/
     Dir.mkdir(File.join(@dir, "empty"))
     assert_refused powerband("predict", File.join(@dir, "empty")), 3, /no flight file/

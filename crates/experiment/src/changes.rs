@@ -27,10 +27,10 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let bundle = bench.arm_environments.bundle(&arm.overlay);
     let variables = without_bundle(bench.variables(arm), bundle, &arm.overlay);
     let (mut changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
+    left.extend(take_unread(&experiment.app_dir, &mut changes));
     for change in &mut changes {
         change.crc32 = Some(crc32(&experiment.app_dir.join(&change.path)));
     }
-    left.extend(unread(&experiment.app_dir, &changes));
     if experiment.kind == ServerKind::Passenger && experiment.files.apache.is_none() {
         left.push(
             "passenger.conf: name Apache's configuration of Passenger as apache in [files], and the diff is against it"
@@ -58,19 +58,25 @@ pub fn crc32(file: &Path) -> u32 {
     std::fs::read(file).map_or(0, |bytes| crc32fast::hash(&bytes))
 }
 
-/// A new `.env`, in an application that loads none by itself.
-fn unread(app: &Path, changes: &[FileChange]) -> Option<String> {
-    let is_new =
-        changes.iter().any(|change| change.path == ENVIRONMENT) && !app.join(ENVIRONMENT).exists();
+/// Takes out a new `.env` of an application that loads none: its variables are set by hand.
+fn take_unread(app: &Path, changes: &mut Vec<FileChange>) -> Option<String> {
+    let at = changes
+        .iter()
+        .position(|change| change.path == ENVIRONMENT)?;
     let is_read = ["dotenv", "dotenv-rails"]
         .iter()
         .any(|gem| servers::bundles(app, gem));
-    (is_new && !is_read).then(|| {
-        format!(
-            "{ENVIRONMENT} is a new file, and Gemfile.lock has no dotenv gem that would load it: set its variables where the server \
-             is started, or name the file there (systemd's EnvironmentFile, Docker's --env-file, Foreman)"
-        )
-    })
+    if is_read || app.join(ENVIRONMENT).exists() {
+        return None;
+    }
+    let change = changes.remove(at);
+    let added = change.diff.lines().filter(|line| !line.starts_with("+++"));
+    let added: Vec<&str> = added.filter_map(|line| line.strip_prefix('+')).collect();
+    Some(format!(
+        "set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because Gemfile.lock has no dotenv gem \
+         that would load them from a file: {}",
+        added.join(" ")
+    ))
 }
 
 /// Everything that the arm sets: in the files as diffs, and the rest with the reason why it is in none.

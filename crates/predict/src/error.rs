@@ -84,7 +84,7 @@ fn too_few(found: usize, needed: usize) -> String {
         true => ": the interval of a p99 needs five requests that are slower",
         false => "",
     };
-    format!("{found} requests are too few: at least {needed} are needed{why}")
+    format!("{found} recorded requests are too few: at least {needed} are needed{why}")
 }
 
 fn saturated(what: &str, utilisation: f64) -> String {

@@ -245,8 +245,8 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .find(|rates| unclear && rates.arm == arm.name);
     let apart = searched.map_or_else(String::new, |rates| match rates.search.low_per_s {
         Some(low) => format!(
-            "; the search for the highest rate, which tries one configuration after the other and so decides nothing here, met the limit \
-             up to {} with 95 % confidence, within its windows",
+            "; the search for the highest rate, which has more requests but measured the configurations one after the other, met the limit \
+             up to {} with 95 % confidence",
             per_s(low)
         ),
         None => "; the search for the highest rate does not count here".to_owned(),
@@ -287,7 +287,7 @@ fn memory(
         Some(limit) => {
             let still = match arm.thousands_until(limit) {
                 Some(_) => {
-                    " in the trials; the memory may still be growing (see Before you believe it)"
+                    " in the trials; it grew during them, and whether it goes on is not known (see Before you believe it)"
                 }
                 None => "",
             };

@@ -31,8 +31,13 @@ fn traffic(sheet: &mut Sheet, document: &Document, arm: &ArmSummary, room: &Head
             (true, None) => format!(" (latency was checked at {asked}/s only)"),
             (false, _) => " (its latency is not known: no window counts)".to_owned(),
         };
+        // A reader takes a rate that was not given for the application's traffic.
+        let whose = match document.plan.rate_from_per_s {
+            Some(_) => ", a rate of this test and not of your traffic,",
+            None => "",
+        };
         sheet.prose(&format!(
-            "{asked} requests a second are {:.0} % of the most that it answers{latency}.",
+            "{asked} requests a second{whose} are {:.0} % of the most that it answers{latency}.",
             room.utilisation_at_rate * 100.0
         ));
     }

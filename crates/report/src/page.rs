@@ -255,7 +255,7 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     sheet.table(tables::deciding(document, sheet.style()));
     sheet.prose(&format!(
         "In parentheses: the 95 % interval of the change. p-value: how often two equal configurations would differ this clearly by \
-         chance. Where two are equal, at most {:.0} % of the runs claim a difference{}.",
+         chance. If the two were equal, at most {:.0} % of runs would claim a difference{}.",
         document.plan.alpha * 100.0,
         if several && document.kind != Kind::Tune { ", for each comparison" } else { "" }
     ));
@@ -263,7 +263,7 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     if others && document.assertions.is_empty() {
         let metric = document.plan.objective.metric().words();
         sheet.prose(&format!(
-            "The answer rests on {metric}, not on the verdicts below."
+            "The answer rests on {metric} alone. What else the configurations differ in:"
         ));
     }
     if !document.latency.is_empty() {

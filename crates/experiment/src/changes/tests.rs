@@ -239,23 +239,40 @@ fn a_pool_does_not_write_down_the_database_of_the_trials() {
 }
 
 #[test]
-fn a_new_environment_file_that_nothing_loads_is_said() {
+fn variables_of_an_environment_file_that_nothing_loads_are_set_by_hand() {
     let app = tempfile::tempdir().unwrap();
-    let changes = [FileChange {
-        path: ".env".to_owned(),
-        diff: "+A=1\n".to_owned(),
+    let change = |path: &str, diff: &str| FileChange {
+        path: path.to_owned(),
+        diff: diff.to_owned(),
         hidden: false,
         crc32: None,
-    }];
-    let said = || unread(app.path(), &changes);
-    assert!(said().unwrap().contains("no dotenv gem"));
-    assert_eq!(unread(app.path(), &[]), None);
+    };
+    let all = [
+        change(
+            "config/puma.rb",
+            "--- a/config/puma.rb\n+++ b/config/puma.rb\n+threads 4, 4\n",
+        ),
+        change(
+            ".env",
+            "--- a/.env\n+++ b/.env\n@@ -0,0 +1,2 @@\n+A=1\n+B=2\n",
+        ),
+    ];
+    let taken = || {
+        let mut changes = all.to_vec();
+        let by_hand = take_unread(app.path(), &mut changes);
+        (by_hand, changes.len())
+    };
+    let (by_hand, left) = taken();
+    let by_hand = by_hand.unwrap();
+    assert!(by_hand.ends_with(" from a file: A=1 B=2"), "{by_hand}");
+    assert_eq!(left, 1);
+    assert_eq!(take_unread(app.path(), &mut all[..1].to_vec()), None);
     let lock = app.path().join("Gemfile.lock");
     std::fs::write(&lock, "GEM\n  specs:\n    dotenv-rails (3.1.4)\n").unwrap();
-    assert_eq!(said(), None);
+    assert_eq!(taken(), (None, 2));
     std::fs::remove_file(&lock).unwrap();
     std::fs::write(app.path().join(".env"), "").unwrap();
-    assert_eq!(said(), None, "whoever wrote it has it read");
+    assert_eq!(taken(), (None, 2), "whoever wrote it has it read");
 }
 
 #[test]

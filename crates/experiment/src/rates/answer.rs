@@ -61,7 +61,7 @@ fn highest(search: &RateSearch) -> (String, u8) {
         format!(" This rate may be too high: {why}.")
     });
     let doubt = match search.plan_for_per_s {
-        Some(rate) => format!("{doubt} Plan for at most {}: {GROWS}.", figure(rate)),
+        Some(rate) => format!("{doubt} Plan for at most {} (80 %): {GROWS}.", figure(rate)),
         None => doubt,
     };
     if let Some(why) = &search.out_of_reach {
@@ -139,7 +139,8 @@ fn highest(search: &RateSearch) -> (String, u8) {
 }
 
 /// Why a rate to plan for is lower than the highest that met the objective.
-pub(crate) const GROWS: &str = "close to the most that the server answers, a queue grows for longer than the windows of this search";
+/// Why not to plan for the highest rate.
+pub(crate) const GROWS: &str = "at the highest rate the server is so busy that its queue grows for longer than the windows of this search";
 
 /// Why the rate found may be too high, where the search could not look.
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
@@ -285,7 +286,7 @@ mod tests {
         search.plan_for_per_s = Some(82.4);
         let said = answer(&search).0;
         assert!(
-            said.ends_with(&format!(" Plan for at most 82.4: {GROWS}.")),
+            said.ends_with(&format!(" Plan for at most 82.4 (80 %): {GROWS}.")),
             "{said}"
         );
     }

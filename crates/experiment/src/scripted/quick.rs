@@ -34,7 +34,7 @@ fn three_minutes_give_a_verdict_and_say_what_they_leave_open() {
         .find(|w| w.contains("only candidate"));
     let open = open.unwrap_or_else(|| panic!("{:?}", document.warnings));
     assert!(
-        open.contains("(smallest within 3 % of the highest predicted throughput): others may be better, and smaller ones may do as much; --budget ")
+        open.contains("(the smallest of which the model predicts the highest throughput within 3 %): the prediction may be wrong, and others better; --budget ")
             && open.ends_with("m tries several"),
         "{open}"
     );

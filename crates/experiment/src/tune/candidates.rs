@@ -209,7 +209,9 @@ fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
 
 fn why(why: capacity::Why) -> &'static str {
     match why {
-        capacity::Why::Predicted => "smallest within 3 % of the highest predicted throughput",
+        capacity::Why::Predicted => {
+            "the smallest of which the model predicts the highest throughput within 3 %"
+        }
         capacity::Why::UsefulThreads => "as many threads as its waiting suggests",
         capacity::Why::FewerThreads => "fewer threads, in case the waiting is for a lock",
         capacity::Why::MoreThreads => "more threads, in case requests wait longer",

@@ -49,13 +49,8 @@ pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, candidate: &Candidat
         _ => budget_with(procedure, |shape| shape.race_blocks > 0)
             .map_or_else(String::new, |budget| format!("; {budget} tries several")),
     };
-    let settings = candidate.arm.settings;
-    let smaller = match settings.processes() > 1 || settings.threads > 1 {
-        true => ", and smaller ones may do as much",
-        false => "",
-    };
     let warning = format!(
-        "{} is the only candidate that was tried ({}): others may be better{smaller}{more}",
+        "{} is the only candidate that was tried ({}): the prediction may be wrong, and others better{more}",
         candidate.arm, candidate.because
     );
     procedure.store.document.warnings.push(warning);

@@ -21,10 +21,17 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             Some(_) => "a longer --age",
             None => "--age 50k-requests",
         };
+        let mib = |bytes: f64| bytes / f64::from(1 << 20);
+        let today = document.arms.first().filter(|arm| arm.name != chosen.name);
+        let today = today.and_then(|arm| arm.growth_bytes_per_thousand);
+        let today = today.map_or_else(String::new, |growth| {
+            format!(" (today's settings: {:.1})", mib(growth.max(0.0)))
+        });
         document.warnings.push(format!(
-            "memory of {chosen} perhaps grows: by {:.1} MiB per thousand requests in its trials, which do not show that it goes on; at that \
-             pace it would pass the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows whether it levels off",
-            growth / f64::from(1 << 20),
+            "memory of {chosen} grew by {:.1} MiB per thousand requests in its trials{today}, as the memory of most applications does after \
+             a start; if it went on at that pace it would pass the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows \
+             whether it levels off",
+            mib(growth),
             limit >> 20,
         ));
     }
@@ -139,7 +146,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         document.warnings.push(warning);
     }
     document.warnings.push(format!(
-        "measured in the {} environment on this host; mail and jobs that requests start were not switched off unless your hooks do it",
+        "measured on this host with the application's {} environment; Powerband switches off neither mail nor jobs that requests start",
         document.plan.environment
     ));
     document.warnings.extend(host_warnings);

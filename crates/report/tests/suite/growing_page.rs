@@ -127,7 +127,7 @@ fn memory_within_its_limit_that_perhaps_grows_is_called_so() {
     for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {
         document.arms[1].growth_bytes_per_thousand = Some(grown);
         let said = flat(&page(&document)).contains(
-            "kept in the trials; the memory may still be growing (see Before you believe it)",
+            "kept in the trials; it grew during them, and whether it goes on is not known (see Before you believe it)",
         );
         let deploys = flat(&page(&document)).contains("and more if its memory goes on growing");
         assert_eq!(deploys, still, "{grown}");

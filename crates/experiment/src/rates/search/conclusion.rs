@@ -188,7 +188,7 @@ impl Display for Growing {
             s if s < 120.0 => format!("about {s:.0} s"),
             s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
             s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
-            _ => "an endless time".to_owned(),
+            _ => "ever".to_owned(),
         };
         let remedy = match self.plan_for_per_s() {
             None => "a longer --budget lengthens the windows".to_owned(),
@@ -196,8 +196,8 @@ impl Display for Growing {
         };
         write!(
             f,
-            "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its full length, but a window of \
-             this search lasted at most {:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
+            "at {} a second the server is so busy that its queue grows for {needs}, and a window of this search lasted at most {:.0} s: if \
+             that rate lasts longer, requests wait longer than measured; {remedy}",
             figure(self.rate_per_s),
             self.window_s
         )
