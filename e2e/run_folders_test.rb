@@ -52,7 +52,7 @@ class RunFoldersTest < PowerbandTest
     app = File.join(@dir, "app")
     FileUtils.mkdir_p(File.join(app, "config"))
     %w[config/puma.rb .env].each { |name| File.write(File.join(app, name), "") }
-    asked = powerband("report", sample["run/tune.json"], "--diff")
+    asked = powerband("report", file_of(with_two_changes), "--diff")
     assert_equal 0, asked.code, asked.to_s
     _, error, status = Open3.capture3("git", "apply", "--unidiff-zero", stdin_data: asked.out, chdir: app)
     assert status.success?, error
@@ -63,11 +63,10 @@ class RunFoldersTest < PowerbandTest
   end
 
   def test_the_changes_of_the_machine_are_named_and_a_run_without_an_answer_has_none
-    document = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
+    document = with_two_changes
     document["verdict"]["changes"][0]["path"] = "/etc/nginx/shop"
     document["verdict"]["by_hand"] = ["ruby: start the server with Ruby 3.4"]
-    file = File.join(@dir, "run.json")
-    File.write(file, JSON.generate(document))
+    file = file_of(document)
     asked = powerband("report", file, "--diff")
     assert_equal 0, asked.code, asked.to_s
     refute_includes asked.out, "threads 4"
@@ -227,6 +226,18 @@ class RunFoldersTest < PowerbandTest
   end
 
   private
+
+  # The answer of the sample, with a file of variables that its application loads.
+  def with_two_changes
+    JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json"))).tap do |document|
+      environment = "--- a/.env\n+++ b/.env\n@@ -0,0 +1,2 @@\n+RAILS_MAX_THREADS=4\n+WEB_CONCURRENCY=0\n"
+      document["verdict"]["changes"] << { "path" => ".env", "diff" => environment, "crc32" => 0 }
+    end
+  end
+
+  def file_of(document)
+    File.join(@dir, "run.json").tap { |file| File.write(file, JSON.generate(document)) }
+  end
 
   def application(files)
     File.join(@dir, "app").tap do |app|
