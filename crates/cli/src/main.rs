@@ -5,6 +5,7 @@
 
 mod args;
 mod asked;
+mod client;
 mod commands;
 mod examples;
 mod filter_parameters;

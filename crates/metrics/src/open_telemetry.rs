@@ -14,6 +14,15 @@ const METHODS: [&str; 9] = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
 ];
 
+/// A label's name in OpenTelemetry.
+pub(crate) fn attribute(label: &str) -> &str {
+    match label {
+        METHOD => "http.request.method",
+        ROUTE => "http.route",
+        ours => ours,
+    }
+}
+
 /// Of these endpoints, as far as their processes count the edges.
 pub(crate) fn family(endpoints: &[(&str, &Row)]) -> Family {
     let help =

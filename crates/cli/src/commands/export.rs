@@ -2,6 +2,8 @@
 //! alone; the servers notice nothing.
 
 mod page;
+mod pushing;
+mod receiver;
 mod source;
 mod wanted;
 
@@ -10,6 +12,7 @@ use crate::listener::{Admitted, Bound, refused};
 use crate::signals::{LOOK, Signals};
 use crate::{Failure, output};
 use page::Page;
+use pushing::Pushing;
 use source::Source;
 use std::sync::Arc;
 use wanted::{Scrapes, Wanted};
@@ -27,6 +30,23 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
         wanted.endpoints,
     ));
     source.check()?;
+    let pushing = wanted
+        .pushes
+        .as_ref()
+        .map(|pushes| Pushing::new(Arc::clone(&source), pushes));
+    let pushing = pushing.transpose()?;
+    if let Some(mut pushing) = pushing {
+        if wanted.once {
+            return pushing
+                .once()
+                .map(|()| 0)
+                .map_err(|refused| Failure::no_answer(refused.why));
+        }
+        // It ends with the program: a push that waits for its receiver must not delay the end.
+        let thread = std::thread::Builder::new().name("pushing".to_owned());
+        let started = thread.spawn(move || pushing.forever());
+        started.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
+    }
     let listener = match wanted.scrapes {
         Some(scrapes) => Some(served(scrapes, &source)?),
         None => None,

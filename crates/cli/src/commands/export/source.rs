@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::commands::flight_counters;
 use metrics::{Family, Reading, Shown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -34,6 +34,10 @@ impl Source {
             endpoints,
             last: Mutex::new(None),
         }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Refuses a folder that this user will never be able to read. One that is not there yet, or empty, may come.
