@@ -13,7 +13,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -177,6 +177,10 @@ contract:
 	cargo run --quiet --package powerband-run --example contract
 	cargo run --quiet --package powerband-knobs --example page
 	cargo run --quiet --package powerband-experiment --example editor_schema
+
+# Grafana's dashboards, after a change of their table in crates/metrics/examples/dashboards.
+dashboards:
+	cargo run --quiet --package powerband-metrics --example dashboards
 
 # `install -s` strips the program; STRIP= leaves it as it is. RUNNER: runs a program that was built for another CPU.
 STRIP = -s
