@@ -5,8 +5,8 @@ require "open3"
 require "yaml"
 require_relative "support/powerband"
 
-# The rules and dashboards of packaging/monitoring, by Prometheus' own checks, and the manifests of docs/export.md that scale on them.
-# That every series is one of ours is a test of crates/metrics/examples/dashboards.
+# The rules and dashboards of packaging/monitoring, by Prometheus' own checks, and the manifests of docs/export.md that scale on
+# them. That every series is one of ours is a test of crates/metrics/examples/dashboards.
 class ExportMonitoringTest < PowerbandTest
   parallelize_me!
 
@@ -48,7 +48,7 @@ class ExportMonitoringTest < PowerbandTest
     page = File.read(File.join(ROOT, "docs/export.md"))
     documents = page.scan(/^```yaml\n(.*?)^```$/m).flatten.flat_map { |text| YAML.load_stream(text) }
     kinds = documents.to_h { |document| [document["kind"], document] }
-    recorded = "job:powerband_request_queue_seconds:mean5m"
+    recorded = "job:powerband_request_queue_seconds:mean2m"
     assert_includes rules.map { |rule| rule["record"] }, recorded
     hpa = kinds.fetch("HorizontalPodAutoscaler").dig("spec", "metrics").fetch(0).fetch("external")
     adapter = documents.find { |document| document.key?("externalRules") }.fetch("externalRules").fetch(0)

@@ -49,16 +49,16 @@ class ExportOtlpTest < PowerbandTest
     first = requests(@receiver.push)
     assert_in_delta made_ns(@folder), first[:start_ns], 1e3
     FileUtils.cp(SAMPLES.drop(2), @folder)
-    more = await("more requests", of: exporter) { requests(@receiver.push).then { |point| point if point[:value] > first[:value] } }
+    more = until_requests(exporter) { |value| value > first[:value] }
     assert_equal first[:start_ns], more[:start_ns]
     # The exporter's restart is none of the counters.
     exporter.signal(:TERM)
     assert_equal 0, finish(exporter, within: 5).code
     exporter = pushing
-    again = await("a push of the new exporter", of: exporter) { @receiver.push.then { |push| requests(push) } }
+    again = requests(@receiver.last_push)
     assert_equal more.values_at(:start_ns, :value), again.values_at(:start_ns, :value)
     FileUtils.rm(Dir[File.join(@folder, "*.flight")].drop(1))
-    fewer = await("fewer requests", of: exporter) { requests(@receiver.push).then { |point| point if point[:value] < more[:value] } }
+    fewer = until_requests(exporter) { |value| value < more[:value] }
     assert_operator fewer[:start_ns], :>, again[:start_ns]
     assert_operator fewer[:start_ns], :<, fewer[:time_ns]
   end
@@ -141,6 +141,14 @@ class ExportOtlpTest < PowerbandTest
 
   def requests(push) = push.metrics.fetch("powerband.requests").point
 
+  # The first push whose number of requests is as the block wants it.
+  def until_requests(exporter)
+    await("another number of requests", of: exporter) do
+      point = requests(@receiver.push)
+      point if yield(point[:value])
+    end
+  end
+
   def made_ns(folder)
     time = File.birthtime(folder)
     (time.to_i * 1_000_000_000) + time.nsec
@@ -148,9 +156,10 @@ class ExportOtlpTest < PowerbandTest
 
   # A metric as the lines that Prometheus makes of it.
   def text_of(name, metric)
-    base = [name.tr(".", "_"), { "s" => "seconds", "By" => "bytes" }[metric.unit], ("total" if metric.kind == :sum)].compact.join("_")
+    unit = { "s" => "seconds", "By" => "bytes" }[metric.unit]
+    base = [name.tr(".", "_"), unit, ("total" if metric.kind == :sum)].compact.join("_")
     metric.points.flat_map do |point|
-      labels = point[:attributes].to_h { |key, value| [key.tr(".", "_"), value] }
+      labels = point[:attributes].transform_keys { |key| key.tr(".", "_") }
       metric.kind == :histogram ? histogram(base, labels, point) : [line(base, labels, point[:value])]
     end
   end

@@ -28,7 +28,7 @@ class ExportTest < PowerbandTest
     site.started.signal(:USR1)
     await("new workers", of: site.started) { (living - workers).size == 2 && !living.intersect?(workers) }
     assert_equal 0, ended(exporter)
-    exporter = exported("--listen", "127.0.0.1:#{port}")
+    exported("--listen", "127.0.0.1:#{port}")
     15.times { assert_equal "200", site.get("/").code }
     await("all requests", of: server.started) { value(server, "sum(powerband_requests_total)") == 35 }
     assert_none_goes_down server
@@ -101,7 +101,8 @@ class ExportTest < PowerbandTest
     File.chmod(0o700, folder)
     nobody = Etc.getpwnam("nobody").uid.to_s
     # The binary's folder may be private, too.
-    script = "exec 3<#{BINARY.shellescape}; exec setpriv --reuid #{nobody} --clear-groups /proc/self/fd/3 export #{folder} --listen :0"
+    command = "setpriv --reuid #{nobody} --clear-groups /proc/self/fd/3 export #{folder} --listen :0"
+    script = "exec 3<#{BINARY.shellescape}; exec #{command}"
     refused = finish(start("sh", "-c", script))
     assert_refused refused, 3, /Permission denied .*; run this as the user whose servers write there/
     assert_equal 1, refused.err.lines.size, refused.to_s

@@ -3,8 +3,8 @@
 require "openssl"
 require "socket"
 
-# A receiver of OTLP over HTTP that decodes what it is given. It knows the wire format of protobuf and the numbers of OTLP's fields
-# alone, and shares nothing with the exporter.
+# A receiver of OTLP over HTTP that decodes what it is given. It knows the wire format of protobuf and the numbers of OTLP's
+# fields alone, and shares nothing with the exporter.
 class OtlpReceiver
   # What a request said: its path, its headers and its metrics by name.
   Push = Struct.new(:path, :headers, :resource, :metrics)
@@ -120,10 +120,10 @@ class OtlpReceiver
       key, at = varint(bytes, at)
       case key & 7
       when 0 then value, at = varint(bytes, at)
-      when 1 then value, at = bytes.byteslice(at, 8), at + 8
-      when 2
-        length, at = varint(bytes, at)
-        value, at = bytes.byteslice(at, length), at + length
+      when 1, 2
+        length, at = (key & 7) == 1 ? [8, at] : varint(bytes, at)
+        value = bytes.byteslice(at, length)
+        at += length
       else raise "wire type #{key & 7}"
       end
       found[key >> 3] << value
