@@ -28,6 +28,16 @@ class ExportMonitoringTest < PowerbandTest
     assert_empty alerts.reject { |alert| tested.match?(/alertname: #{alert}$/) }, "alerts without a test"
   end
 
+  def test_systemd_understands_the_unit
+    skip "systemd-analyze is not installed" unless system("systemd-analyze", "--version", out: File::NULL)
+    text = File.read(File.join(ROOT, "packaging/systemd/powerband-export.service"))
+    unit = File.join(@dir, "powerband-export.service")
+    File.write(unit, text.gsub("/usr/local/bin/powerband", BINARY))
+    verified = finish(start("systemd-analyze", "verify", unit))
+    # Of units of this machine it may complain as well.
+    assert_empty (verified.out + verified.err).lines.grep(/powerband-export/)
+  end
+
   # Each as a rule, because a query alone is not checked by a stable command.
   def test_dashboards_ask_what_prometheus_understands
     files = Dir[File.join(MONITORING, "grafana/*.json")]

@@ -4,6 +4,7 @@
 mod page;
 mod pushing;
 mod receiver;
+mod secrets;
 mod source;
 mod wanted;
 

@@ -5,10 +5,14 @@ use flight::Life;
 use metrics::{MetricsError, Reading};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const WHERE_TO_LOOK: &str =
     "start the server with powerband run -- CMD, or name the folder of its flight files";
+
+/// What another user's folder needs.
+pub const WHOSE: &str = "run this as the user whose servers write there";
 
 /// The folder of this user's files where the agent writes.
 pub fn own_folder() -> PathBuf {
@@ -28,6 +32,9 @@ pub fn read(folder: &Path, application: Option<&str>) -> Result<Reading, Failure
         runs
     })
     .map_err(|e| match &e {
+        MetricsError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Failure::no_answer(format!("{e}; {WHOSE}"))
+        }
         MetricsError::Io { .. } => Failure::no_answer(format!("{e}; {WHERE_TO_LOOK}")),
         _ => Failure::no_answer(e.to_string()),
     })?;
@@ -45,8 +52,6 @@ fn nothing(folder: &Path, application: Option<&str>, unreadable: u64) -> Failure
     let folder = folder.display();
     Failure::no_answer(match unreadable {
         0 => format!("no flight file{whose} is in {folder}; {WHERE_TO_LOOK}"),
-        n => format!(
-            "no flight file{whose} in {folder} can be read, and {n} are there; run this as the user whose server wrote them"
-        ),
+        n => format!("no flight file{whose} in {folder} can be read, and {n} are there; {WHOSE}"),
     })
 }

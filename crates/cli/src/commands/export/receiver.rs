@@ -1,8 +1,9 @@
 //! A receiver of OTLP over HTTP, to which readings are pushed.
 
+use super::secrets::Secrets;
 use super::wanted::Pushes;
 use crate::Failure;
-use crate::client::{self, credentials};
+use crate::client;
 use http::StatusCode;
 use std::time::Duration;
 use ureq::Agent;
@@ -23,38 +24,12 @@ pub struct Receiver {
     secrets: Secrets,
 }
 
-/// The file that a secret is read from, before each push: it may be replaced while the exporter runs.
-#[derive(Debug, Clone)]
-pub enum Secrets {
-    None,
-    Token(std::path::PathBuf),
-    Headers(std::path::PathBuf),
-}
-
 /// Why a push did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
     pub why: String,
     /// When the receiver wants the next one.
     pub after: Option<Duration>,
-}
-
-impl Secrets {
-    /// Names and values of headers.
-    pub fn headers(&self) -> Result<Vec<(String, String)>, Failure> {
-        match self {
-            Secrets::None => Ok(Vec::new()),
-            Secrets::Token(file) => {
-                let flag = "--token-file";
-                let value = credentials::bearer(flag, &credentials::read(file, flag)?)?;
-                Ok(vec![("Authorization".to_owned(), value)])
-            }
-            Secrets::Headers(file) => {
-                let flag = "--header-file";
-                credentials::headers(flag, &credentials::read(file, flag)?)
-            }
-        }
-    }
 }
 
 impl Receiver {

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::commands::flight_counters;
 use metrics::{Family, Reading, Shown};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -43,18 +44,15 @@ impl Source {
     /// Refuses a folder that this user will never be able to read. One that is not there yet, or empty, may come.
     pub fn check(&self) -> Result<(), Failure> {
         match std::fs::read_dir(&self.folder) {
-            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-                Err(Failure::no_answer(format!(
-                    "{}: {e}; run this as the user whose servers write there",
-                    self.folder.display()
-                )))
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => {
-                Err(Failure::usage(format!(
-                    "{} is no folder; name the folder of the flight files",
-                    self.folder.display()
-                )))
-            }
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(Failure::no_answer(format!(
+                "{}: {e}; {}",
+                self.folder.display(),
+                flight_counters::WHOSE
+            ))),
+            Err(e) if e.kind() == ErrorKind::NotADirectory => Err(Failure::usage(format!(
+                "{} is no folder; name the folder of the flight files",
+                self.folder.display()
+            ))),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! From the arguments to what is exported and where to: every value checked, every problem reported at once.
 
-use super::receiver::Secrets;
+use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
 use crate::client::AddressFlag;
