@@ -94,6 +94,10 @@ class ExportOtlpTest < PowerbandTest
     assert_equal 3, empty.code
     assert_match(/no flight file is in/, empty.err)
     FileUtils.cp(SAMPLES, @folder)
+    # Users make paths, and no series.
+    assert_equal 0, pushed_once("--endpoints", "1").code
+    shown = @receiver.last_push.metrics.fetch("powerband.endpoint_requests").points
+    assert_equal ["(other)", "products#index"], shown.map { |point| point[:attributes]["endpoint"] }
     @receiver.answer = "401 Unauthorized\r\n"
     assert_match(/401 Unauthorized; give --token-file or --header-file/, pushed_once.err)
     @receiver.answer = "307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\n"
