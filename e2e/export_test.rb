@@ -51,7 +51,7 @@ class ExportTest < PowerbandTest
     port = free_port
     script = ["set -e", *Mounts.bind(File.join(@dir, "flight"), seen, "ro"),
               "if touch #{seen}/x 2>/dev/null; then exit 99; fi",
-              ["exec", BINARY, "export", File.join(seen, Process.uid.to_s), "--listen", "127.0.0.1:#{port}"].shelljoin]
+              ["exec", BINARY, "export", seen, "--listen", "127.0.0.1:#{port}"].shelljoin]
     exporter = start(*PidNamespace::NEW, "sh", "-c", script.join("\n"))
     await("the exporter", of: exporter) { listens?(port) }
     await("the requests", of: exporter) { scrape(port).body.include?("\npowerband_requests_total 3\n") }
@@ -126,7 +126,7 @@ class ExportTest < PowerbandTest
   end
 
   def exported(*words)
-    started = start(BINARY, "export", folder, *words)
+    started = start(BINARY, "export", File.dirname(folder), *words)
     await("the exporter's address", of: started) { started.out.end_with?("\n") }
     started
   end

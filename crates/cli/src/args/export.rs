@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Folder of flight files [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
+    /// Folder of flight files, or of such folders by user, of which it takes this user's [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
     /// $XDG_RUNTIME_DIR or /tmp]
     #[arg(value_name = "FOLDER")]
     pub folder: Option<PathBuf>,

@@ -16,12 +16,25 @@ pub const WHOSE: &str = "run this as the user whose servers write there";
 
 /// The folder of this user's files where the agent writes.
 pub fn own_folder() -> PathBuf {
-    let uid = rustix::process::getuid().as_raw();
-    ::inspect::folder_of_user(&super::flight_root::flight_root(), uid)
+    own_in(&super::flight_root::flight_root())
+}
+
+/// The folder that holds files itself: of a folder of users, this user's.
+pub fn with_files(folder: &Path) -> PathBuf {
+    let own = own_in(folder);
+    match own.is_dir() {
+        true => own,
+        false => folder.to_owned(),
+    }
+}
+
+fn own_in(root: &Path) -> PathBuf {
+    ::inspect::folder_of_user(root, rustix::process::getuid().as_raw())
 }
 
 /// Adds up the files of one application, or all. `application` is its root folder.
 pub fn read(folder: &Path, application: Option<&str>) -> Result<Reading, Failure> {
+    let folder = &with_files(folder);
     let wanted = application.map(flight::application_of);
     let here = RefCell::new(BTreeSet::new());
     let mut reading = ::metrics::read(folder, wanted, |path, header| {

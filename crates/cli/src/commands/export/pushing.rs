@@ -45,7 +45,7 @@ impl Pushing {
         let now_ns = now_ns();
         let start_ns = self
             .beginning
-            .of(&reading, made_ns(self.source.folder()), now_ns);
+            .of(&reading, made_ns(&self.source.folder()), now_ns);
         self.arm = arm(&reading).or(self.arm.take());
         let mut resource = self.resource.clone();
         if let Some(arm) = &self.arm {

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::commands::flight_counters;
 use metrics::{Family, Reading, Shown};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -37,21 +37,23 @@ impl Source {
         }
     }
 
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// The folder that holds the files.
+    pub fn folder(&self) -> PathBuf {
+        flight_counters::with_files(&self.folder)
     }
 
     /// Refuses a folder that this user will never be able to read. One that is not there yet, or empty, may come.
     pub fn check(&self) -> Result<(), Failure> {
-        match std::fs::read_dir(&self.folder) {
+        let folder = self.folder();
+        match std::fs::read_dir(&folder) {
             Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(Failure::no_answer(format!(
                 "{}: {e}; {}",
-                self.folder.display(),
+                folder.display(),
                 flight_counters::WHOSE
             ))),
             Err(e) if e.kind() == ErrorKind::NotADirectory => Err(Failure::usage(format!(
                 "{} is no folder; name the folder of the flight files",
-                self.folder.display()
+                folder.display()
             ))),
             _ => Ok(()),
         }
