@@ -7,13 +7,13 @@
 # make release   all packages of both CPUs in target/release-VERSION, built twice and compared (RELEASING.md)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-fleet, make bench-predict,
-# make bench-grid, make bench-watch, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# make bench-grid, make bench-watch, make bench-export, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form), make matrix
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-export bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -114,6 +114,10 @@ bench-grid: bootstrap
 bench-watch:
 	ruby bench/watch/run.rb
 
+# What `export` costs on 32 processes: five minutes after the build.
+bench-export:
+	ruby bench/export/run.rb
+
 # What `memory` costs on 20 processes: four minutes after the build.
 bench-memory:
 	ruby bench/memory/run.rb
@@ -177,6 +181,10 @@ contract:
 	cargo run --quiet --package powerband-run --example contract
 	cargo run --quiet --package powerband-knobs --example page
 	cargo run --quiet --package powerband-experiment --example editor_schema
+
+# Grafana's dashboards, after a change of their table in crates/metrics/examples/dashboards.
+dashboards:
+	cargo run --quiet --package powerband-metrics --example dashboards
 
 # `install -s` strips the program; STRIP= leaves it as it is. RUNNER: runs a program that was built for another CPU.
 STRIP = -s

@@ -6,6 +6,7 @@ mod capture;
 mod check;
 mod compare;
 mod doctor;
+mod export;
 mod init;
 mod inspect;
 mod load;
@@ -26,6 +27,7 @@ pub use capture::{
 pub use check::CheckArgs;
 pub use compare::{ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
+pub use export::ExportArgs;
 pub use init::InitArgs;
 pub use inspect::InspectArgs;
 pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, TargetArgs};
@@ -87,6 +89,8 @@ pub enum Command {
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files
     Predict(Box<PredictArgs>),
+    /// Give counters of running servers to Prometheus or OpenTelemetry
+    Export(Box<ExportArgs>),
     /// Tell which arm of an experiment in production is better
     Verdict(VerdictArgs),
     /// Record what each thread of a server does, for Perfetto

@@ -99,6 +99,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "export",
+        &[
+            (
+                "For Prometheus on this host, every process of this user",
+                "powerband export --listen 127.0.0.1:9401",
+            ),
+            (
+                "A sidecar that Prometheus scrapes by the pod's address",
+                "powerband export --listen 0.0.0.0:9401 --application /srv/shop",
+            ),
+            (
+                "To a collector of OpenTelemetry, every 15 seconds",
+                "powerband export --otlp http://127.0.0.1:4318 --service shop",
+            ),
+        ],
+    ),
+    (
         "verdict",
         &[
             (

@@ -5,6 +5,7 @@
 
 mod args;
 mod asked;
+mod client;
 mod commands;
 mod examples;
 mod filter_parameters;
@@ -59,6 +60,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Advise(advise) => commands::advise(&advise),
         Command::Calc(calc) => commands::calc(calc),
         Command::Predict(predict) => commands::predict(*predict),
+        Command::Export(export) => commands::export(&export),
         Command::Verdict(verdict) => commands::verdict(&verdict),
         Command::Trace(trace) => commands::trace(trace),
         Command::Capture(capture) => commands::capture(capture.command),

@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "run", "inspect", "watch", "memory", "trace", "advise", "doctor",
         ],
     ),
-    ("Production", &["verdict"]),
+    ("Production", &["export", "verdict"]),
     ("Traffic", &["load", "mirror", "capture"]),
     ("Formulas and predictions", &["calc", "predict"]),
     ("Runs", &["report", "runs"]),

@@ -43,6 +43,8 @@ struct Process {
 pub struct Reading {
     pub sums: Sums,
     pub gauges: Gauges,
+    /// Unix time at which the oldest of the files was made.
+    pub oldest_ns: Option<u64>,
 }
 
 /// Adds up the flight files in a user's folder: those of one application, or all. `lives` says of a file whether its
@@ -109,6 +111,8 @@ fn add_up(
         }
         reading.sums.add(&snapshot);
         let header = &snapshot.header;
+        let made_ns = header.created_wall_ns;
+        reading.oldest_ns = Some(reading.oldest_ns.map_or(made_ns, |old| old.min(made_ns)));
         if header.state == State::Live && lives(&path, header) {
             let process = Process {
                 pid: header.pid,

@@ -1,50 +1,62 @@
 //! The family that OpenTelemetry names for servers, with its labels: `http.server.request.duration` by route.
 
-use exposition::{EXPONENTS, Text, bound_ns, join, label};
+use exposition::{EXPONENTS, bound_ns};
 
-use crate::row::{Buckets, Edged, Row, UP_TO};
+use crate::family::{Durations, Family, Labels, Type, in_first, one, up_to, with};
+use crate::row::{Edged, Row, UP_TO};
+
+/// `http.server.request.duration` as Prometheus has it.
+pub(crate) const NAME: &str = "http_server_request_duration_seconds";
+const METHOD: &str = "http_request_method";
+const ROUTE: &str = "http_route";
 
 const METHODS: [&str; 9] = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
 ];
 
-/// Of these endpoints, as far as their processes count the edges.
-pub(crate) fn write(text: &mut Text, endpoints: &[(&str, &Row)]) {
-    let help =
-        "Time of requests in the application by route, of processes that count 75 and 250 ms.";
-    text.family_of_others("http_server_request_duration_seconds", "histogram", help);
-    for (name, row) in endpoints {
-        let Some(edged) = &row.edged else { continue };
-        let count = up_to(&edged.wall, edged.wall.len());
-        if count > 0 {
-            text.histogram_at(&labels(name), bounds(row, edged), count, edged.wall_ns);
-        }
+/// A label's name in OpenTelemetry.
+pub(crate) fn attribute(label: &str) -> &str {
+    match label {
+        METHOD => "http.request.method",
+        ROUTE => "http.route",
+        ours => ours,
     }
 }
 
+/// Of these endpoints, as far as their processes count the edges.
+pub(crate) fn family(endpoints: &[(&str, &Row)]) -> Family {
+    let help =
+        "Time of requests in the application by route, of processes that count 75 and 250 ms.";
+    let mut family = Family::of_others(NAME, Type::Histogram, help);
+    for (name, row) in endpoints {
+        let Some(edged) = &row.edged else { continue };
+        let durations = Durations {
+            up_to: bounds(row, edged),
+            count: in_first(&edged.wall, edged.wall.len()),
+            sum_ns: edged.wall_ns,
+        };
+        if durations.count > 0 {
+            family.durations(labels(name), durations);
+        }
+    }
+    family
+}
+
 /// Of an endpoint's name: its method, where it begins with one, and the rest.
-fn labels(name: &str) -> String {
+fn labels(name: &str) -> Labels {
     let (method, route) = name.split_once(' ').unwrap_or_default();
     let method = match method {
         // What the agent writes for a method that it has no number for.
         "OTHER" => "_OTHER",
         known if METHODS.contains(&known) => known,
-        _ => return label("http_route", name),
+        _ => return one(ROUTE, name),
     };
-    join(
-        &label("http_request_method", method),
-        &label("http_route", route),
-    )
+    with(&one(METHOD, method), ROUTE, route)
 }
 
 /// Each bound in nanoseconds, and how many requests there are up to it.
 fn bounds(row: &Row, edged: &Edged) -> Vec<(u64, u64)> {
-    let power = |exponent: u32| {
-        (
-            bound_ns(exponent),
-            up_to(&edged.wall, 4 * (exponent as usize - 1)),
-        )
-    };
+    let power = |exponent: u32| (bound_ns(exponent), up_to(&edged.wall, exponent));
     let mut bounds: Vec<_> = EXPONENTS.map(power).collect();
     for (edge_ns, counter) in flight::EDGES_NS.into_iter().zip(UP_TO) {
         let at = bounds.partition_point(|(bound, _)| *bound < edge_ns);
@@ -57,13 +69,6 @@ fn bounds(row: &Row, edged: &Edged) -> Vec<(u64, u64)> {
     bounds
 }
 
-/// How many there are in the first buckets of the file.
-fn up_to(wall: &Buckets, buckets: usize) -> u64 {
-    wall[..buckets]
-        .iter()
-        .fold(0, |sum: u64, n| sum.saturating_add(*n))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,23 +77,22 @@ mod tests {
 
     #[test]
     fn a_name_has_a_method_or_is_a_route() {
-        for (name, expected) in [
-            ("products#index", "http_route=\"products#index\""),
-            ("(other)", "http_route=\"(other)\""),
-            (
-                "GET /orders/:id",
-                "http_request_method=\"GET\",http_route=\"/orders/:id\"",
-            ),
-            (
-                "GET (not found)",
-                "http_request_method=\"GET\",http_route=\"(not found)\"",
-            ),
-            ("OTHER /", "http_request_method=\"_OTHER\",http_route=\"/\""),
+        for (name, method, route) in [
+            ("products#index", None, "products#index"),
+            ("(other)", None, "(other)"),
+            ("GET /orders/:id", Some("GET"), "/orders/:id"),
+            ("GET (not found)", Some("GET"), "(not found)"),
+            ("OTHER /", Some("_OTHER"), "/"),
             // Two of these would have the same labels, were it not for the name.
-            ("LINK /orders", "http_route=\"LINK /orders\""),
-            ("GET", "http_route=\"GET\""),
-            ("GET  /", "http_request_method=\"GET\",http_route=\" /\""),
+            ("LINK /orders", None, "LINK /orders"),
+            ("GET", None, "GET"),
+            ("GET  /", Some("GET"), " /"),
         ] {
+            let method = method.map(|method: &str| (METHOD, method.to_owned()));
+            let expected: Labels = method
+                .into_iter()
+                .chain([(ROUTE, route.to_owned())])
+                .collect();
             assert_eq!(labels(name), expected);
         }
     }

@@ -177,6 +177,14 @@ impl Sums {
         }
     }
 
+    /// Whether a counter over everything is lower than it was: files were removed by hand.
+    #[must_use]
+    pub fn fell_below(&self, earlier: &Self) -> bool {
+        let pairs = |sums: &Self| [sums.totals.counters.as_slice(), &sums.process].concat();
+        let mut both = pairs(self).into_iter().zip(pairs(earlier));
+        both.any(|(now, then)| now < then)
+    }
+
     pub(crate) fn row(&mut self, kind: Kind, name: &str) -> &mut Row {
         self.endpoints.entry((kind, name.to_owned())).or_default()
     }
@@ -229,5 +237,31 @@ fn nothing() -> Endpoint {
         wall: flight::Histogram::default(),
         gvl_wait: flight::Histogram::default(),
         queue: flight::Histogram::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_fall_where_one_counter_does() {
+        let of = |requests, faults| {
+            let mut sums = Sums::default();
+            sums.totals.counters[0] = requests;
+            sums.process[0] = faults;
+            sums
+        };
+        let earlier = of(Some(7), Some(1));
+        for (later, fell) in [
+            (of(Some(7), Some(1)), false),
+            (of(Some(9), Some(1)), false),
+            (of(Some(6), Some(2)), true),
+            (of(Some(9), Some(0)), true),
+            (of(None, Some(1)), true),
+        ] {
+            assert_eq!(later.fell_below(&earlier), fell);
+        }
+        assert!(!earlier.fell_below(&Sums::default()));
     }
 }

@@ -5,13 +5,17 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use flight::{FlightFile, Header};
-use metrics::{Carried, MetricsError, Shown, read, text};
+use metrics::{Carried, MetricsError, Reading, Shown, families, read};
 use serde_json::Value;
 
 const ALL: Shown = Shown {
     endpoints: 50,
     opentelemetry: false,
 };
+
+fn text(reading: &Reading, shown: Shown) -> String {
+    metrics::text(&families(&reading.sums, &reading.gauges, shown))
+}
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples")
@@ -65,8 +69,7 @@ fn written(folder: &Path, wanted: &Value) -> String {
     held.iter().for_each(|file| file.lock().unwrap());
     let reading = read(folder, None, lives).unwrap();
     text(
-        &reading.sums,
-        &reading.gauges,
+        &reading,
         Shown {
             endpoints: wanted["endpoints"].as_u64().unwrap() as usize,
             opentelemetry: wanted["opentelemetry"] == true,
@@ -101,7 +104,7 @@ fn under_fibers_only_what_is_true_of_requests_is_there() {
     bytes[124..128].copy_from_slice(&3_u32.to_le_bytes());
     fs::write(folder.path().join("a.flight"), bytes).unwrap();
     let reading = read(folder.path(), None, |_, _| true).unwrap();
-    let text = text(&reading.sums, &reading.gauges, ALL);
+    let text = text(&reading, ALL);
     for name in [
         "client=",
         "pool_wait_seconds",
@@ -138,7 +141,7 @@ fn what_removed_files_had_counted_is_added_and_not_counted_twice() {
     let folder = folder_of(wanted);
     let requests = |application: Option<&str>| {
         let reading = read(folder.path(), application, |_, _| false).unwrap();
-        let text = text(&reading.sums, &reading.gauges, ALL);
+        let text = text(&reading, ALL);
         let line = text
             .lines()
             .find(|line| line.starts_with("powerband_requests_total "));
@@ -181,7 +184,7 @@ fn carried_times_of_those_that_count_the_edges_stay_apart() {
         let carried = format!("powerband-carried 1\ngeneration 3\napplication a\n{lines}\n");
         fs::write(folder.path().join("carried"), carried).unwrap();
         let reading = read(folder.path(), None, |_, _| false).unwrap();
-        let text = text(&reading.sums, &reading.gauges, shown);
+        let text = text(&reading, shown);
         let route = "http_request_method=\"GET\",http_route=\"/x\"";
         for sample in [
             format!("http_server_request_duration_seconds_count{{{route}}} 2\n"),

@@ -13,11 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// `powerband inspect`.
 pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
     let now_ns = now_ns();
-    let root = super::flight_root::flight_root();
     if args.prometheus {
-        let uid = rustix::process::getuid().as_raw();
-        return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
+        return prometheus::print(&args);
     }
+    let root = super::flight_root::flight_root();
     if let Some(file) = &args.save {
         let files = found(&args.sources, &root)?;
         return saved::save(file, &files, &asked(&args.sources, &[], &root, now_ns));

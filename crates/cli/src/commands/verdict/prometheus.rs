@@ -3,13 +3,17 @@
 use super::credentials;
 use crate::Failure;
 use crate::args::VerdictArgs;
+use crate::client::{self, AddressFlag};
 use fleet::{AnswerError, Query, Series};
-use http::{StatusCode, Uri};
-use std::net::IpAddr;
-use std::sync::Arc;
+use http::StatusCode;
 use std::time::Duration;
 use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+const FLAG: AddressFlag = AddressFlag {
+    name: "--prometheus",
+    example: "https://prometheus.internal:9090",
+    secrets: "--basic-file or POWERBAND_PROMETHEUS_BASIC",
+};
 
 /// A query over weeks of many pods takes Prometheus a while.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -28,28 +32,13 @@ impl Prometheus {
     /// Checks the address and reads credentials; asks nothing yet.
     pub(super) fn of(args: &VerdictArgs) -> Result<Prometheus, Failure> {
         let asked = args.prometheus.trim().trim_end_matches('/');
-        let uri = address(asked)?;
+        let uri = FLAG.address(asked)?;
         let authorization = credentials::authorization(args)?;
-        let host = uri.host().unwrap_or_default();
-        let is_plain = uri.scheme_str() == Some("http");
-        if authorization.is_some() && is_plain && !is_loopback(host) {
-            return Err(Failure::usage(format!(
-                "--prometheus = {asked:?}: a password or token would go over the network in plain text; give an https address"
-            )));
-        }
-        let mut config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(format!("powerband/{}", env!("CARGO_PKG_VERSION")));
-        if is_loopback(host) {
-            config = config.proxy(None);
-        }
-        if !is_plain {
-            config = config.tls_config(tls()?);
+        if authorization.is_some() {
+            FLAG.keeps_secrets(&uri)?;
         }
         Ok(Prometheus {
-            agent: config.build().into(),
+            agent: client::agent(&uri, TIMEOUT, None)?,
             address: asked.to_owned(),
             authorization,
         })
@@ -126,57 +115,6 @@ fn answered(
     })
 }
 
-fn address(asked: &str) -> Result<Uri, Failure> {
-    let wrong = |what: &str| {
-        // A password that does not belong there is not printed.
-        let shown = asked.rsplit('@').next().unwrap_or_default();
-        Failure::usage(format!("--prometheus = {shown:?}: {what}"))
-    };
-    let example = "give an address such as https://prometheus.internal:9090";
-    let uri: Uri = asked
-        .parse()
-        .map_err(|_| wrong(&format!("no address; {example}")))?;
-    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
-        return Err(wrong(&format!("no http or https address; {example}")));
-    }
-    if uri
-        .authority()
-        .is_some_and(|authority| authority.as_str().contains('@'))
-    {
-        return Err(wrong(
-            "it holds a user; give --basic-file or POWERBAND_PROMETHEUS_BASIC instead",
-        ));
-    }
-    if uri.query().is_some() {
-        return Err(wrong(&format!("it has parameters; {example}")));
-    }
-    Ok(uri)
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// The system's authorities, and ring.
-fn tls() -> Result<TlsConfig, Failure> {
-    let found = rustls_native_certs::load_native_certs();
-    if found.certs.is_empty() {
-        return Err(Failure::usage(
-            "this system has no certificates to check an https address with; install ca-certificates, or set SSL_CERT_FILE",
-        ));
-    }
-    let certificates: Vec<Certificate<'static>> = found
-        .certs
-        .iter()
-        .map(|one| Certificate::from_der(one).to_owned())
-        .collect();
-    Ok(TlsConfig::builder()
-        .root_certs(RootCerts::Specific(Arc::new(certificates)))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,21 +139,5 @@ mod tests {
             assert!(said.contains(remedy), "{status}: {said}");
         }
         assert_eq!(answered(StatusCode::OK, Ok(Vec::new())), Ok(Vec::new()));
-    }
-
-    #[test]
-    fn addresses() {
-        for good in ["http://127.0.0.1:9090", "https://prometheus.internal/shop"] {
-            assert!(address(good).is_ok(), "{good}");
-        }
-        for bad in ["", "prometheus:9090", "ftp://a", "http://", "http://a/?x=1"] {
-            assert!(address(bad).is_err(), "{bad}");
-        }
-        let said = address("http://user:hunter2@a:9090").unwrap_err().message;
-        assert!(
-            !said.contains("hunter2") && said.contains("--basic-file"),
-            "{said}"
-        );
-        assert!(is_loopback("localhost") && is_loopback("[::1]") && !is_loopback("10.0.0.1"));
     }
 }

@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
-# Answers every path at once: the benchmark measures `powerband watch`, not the application.
+# Answers every path at once: benchmarks measure what reads the flight files, not the application.
 run(->(_env) { [200, { "content-type" => "text/plain" }, ["ok"]] })

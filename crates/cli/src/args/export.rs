@@ -1,0 +1,103 @@
+//! What `export` takes.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Folder of flight files, or of such folders by user, of which it takes this user's [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
+    /// $XDG_RUNTIME_DIR or /tmp]
+    #[arg(value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
+    /// Endpoints, and job classes, that have series: those with the most requests [default: 20]
+    #[arg(long, value_name = "N")]
+    pub endpoints: Option<usize>,
+    /// Only the application with this root folder; all: every application of the folder
+    #[arg(long, value_name = "FOLDER|all", default_value = "all")]
+    pub application: String,
+    /// Answer Prometheus' scrapes at this address, e.g. 127.0.0.1:9401, or :9401 for loopback
+    #[arg(long, value_name = "ADDRESS", help_heading = "Prometheus")]
+    pub listen: Option<String>,
+    /// Path of the scrapes
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "/metrics",
+        requires = "listen",
+        help_heading = "Prometheus"
+    )]
+    pub path: String,
+    /// A name that the Host header of a scrape may have, in addition to localhost and this machine's addresses; may be repeated
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "listen",
+        help_heading = "Prometheus"
+    )]
+    pub host: Vec<String>,
+    /// Also http_server_request_duration_seconds, by OpenTelemetry's labels http_route and http_request_method
+    #[arg(long, requires = "listen", help_heading = "Prometheus")]
+    pub opentelemetry: bool,
+    /// Push to a receiver of OTLP over HTTP, e.g. http://127.0.0.1:4318; /v1/metrics is added where it is missing
+    #[arg(long, value_name = "URL", help_heading = "OpenTelemetry")]
+    pub otlp: Option<String>,
+    /// Time between two pushes, 1s to 1h
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "15s",
+        requires = "otlp",
+        help_heading = "OpenTelemetry"
+    )]
+    pub interval: String,
+    /// Push once and end: exit 0 when the receiver took it, 3 when not
+    #[arg(
+        long,
+        requires = "otlp",
+        conflicts_with_all = ["listen", "interval"],
+        help_heading = "OpenTelemetry"
+    )]
+    pub once: bool,
+    /// service.name, the name of the application in the receiver
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "OTEL_SERVICE_NAME",
+        help_heading = "OpenTelemetry"
+    )]
+    pub service: Option<String>,
+    /// A further attribute of the resource, e.g. service.version=42 or k8s.pod.name=$POD; may be repeated
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        requires = "otlp",
+        help_heading = "OpenTelemetry"
+    )]
+    pub resource: Vec<String>,
+    /// File with a bearer token, read before each push
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "otlp",
+        conflicts_with = "header_file",
+        help_heading = "OpenTelemetry"
+    )]
+    pub token_file: Option<PathBuf>,
+    /// File with headers, a line such as "api-key: SECRET" for each, read before each push
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "otlp",
+        help_heading = "OpenTelemetry"
+    )]
+    pub header_file: Option<PathBuf>,
+    /// PEM file of the authority that signed the receiver's certificate [default: the system's authorities]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "otlp",
+        help_heading = "OpenTelemetry"
+    )]
+    pub ca: Option<PathBuf>,
+}

@@ -1,0 +1,81 @@
+//! `export`: gives what running servers count to Prometheus, which asks, or to a receiver of OpenTelemetry. It reads flight files
+//! alone; the servers notice nothing.
+
+mod page;
+mod pushing;
+mod receiver;
+mod secrets;
+mod source;
+mod wanted;
+
+use crate::args::ExportArgs;
+use crate::listener::{Admitted, Bound, refused};
+use crate::signals::{LOOK, Signals};
+use crate::{Failure, output};
+use page::Page;
+use pushing::Pushing;
+use source::Source;
+use std::sync::Arc;
+use wanted::{Scrapes, Wanted};
+
+const REFUSAL: &str =
+    "this page answers to its own address and to localhost; allow another name with --host\n";
+
+/// `powerband export`.
+pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
+    let wanted = Wanted::of(args)?;
+    let signals = Signals::taken()?;
+    let source = Arc::new(Source::new(
+        wanted.folder,
+        wanted.application,
+        wanted.endpoints,
+    ));
+    source.check()?;
+    let pushing = wanted
+        .pushes
+        .as_ref()
+        .map(|pushes| Pushing::new(Arc::clone(&source), pushes));
+    let pushing = pushing.transpose()?;
+    if let Some(mut pushing) = pushing {
+        if wanted.once {
+            return pushing
+                .once()
+                .map(|()| 0)
+                .map_err(|refused| Failure::no_answer(refused.why));
+        }
+        // It ends with the program: a push that waits for its receiver must not delay the end.
+        let thread = std::thread::Builder::new().name("pushing".to_owned());
+        let started = thread.spawn(move || pushing.forever());
+        started.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
+    }
+    let listener = match wanted.scrapes {
+        Some(scrapes) => Some(served(scrapes, &source)?),
+        None => None,
+    };
+    while signals.received().is_none() {
+        std::thread::sleep(LOOK);
+    }
+    drop(listener);
+    Ok(0)
+}
+
+fn served(scrapes: Scrapes, source: &Arc<Source>) -> Result<crate::listener::Listener, Failure> {
+    let Scrapes {
+        address,
+        path,
+        hosts,
+        opentelemetry,
+    } = scrapes;
+    let failed = |e: &std::io::Error| Failure::usage(refused(wanted::LISTEN, address, e));
+    let bound = Bound::new(address).map_err(|e| failed(&e))?;
+    let url = format!("http://{}{path}", bound.address());
+    let page = Page::new(path, opentelemetry, Arc::clone(source));
+    let admitted = Admitted {
+        hosts,
+        refusal: REFUSAL,
+    };
+    let listener = bound.serve(admitted, move |question| page.answer(question));
+    let listener = listener.map_err(|e| failed(&e))?;
+    output::print(&format!("{url}\n"))?;
+    Ok(listener)
+}

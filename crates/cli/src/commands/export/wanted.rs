@@ -1,0 +1,270 @@
+//! From the arguments to what is exported and where to: every value checked, every problem reported at once.
+
+use super::secrets::Secrets;
+use crate::Failure;
+use crate::args::ExportArgs;
+use crate::client::AddressFlag;
+use crate::commands::flight_counters;
+use crate::listener::{address, name};
+use experiment::config::{Asked, Problem, parse_duration};
+use http::Uri;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub const LISTEN: &str = "--listen";
+const OTLP: AddressFlag = AddressFlag {
+    name: "--otlp",
+    example: "http://127.0.0.1:4318",
+    secrets: "--header-file or --token-file",
+};
+/// Of metrics, behind a receiver's address.
+const PATH: &str = "/v1/metrics";
+const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+
+/// What is exported.
+#[derive(Debug)]
+pub struct Wanted {
+    pub folder: PathBuf,
+    /// `None`: every application.
+    pub application: Option<String>,
+    pub endpoints: usize,
+    pub scrapes: Option<Scrapes>,
+    pub pushes: Option<Pushes>,
+    /// One push, and no more.
+    pub once: bool,
+}
+
+/// Where scrapes are answered, and how.
+#[derive(Debug)]
+pub struct Scrapes {
+    pub address: SocketAddr,
+    pub path: String,
+    pub hosts: Vec<String>,
+    pub opentelemetry: bool,
+}
+
+/// Where readings are pushed, and how.
+#[derive(Debug)]
+pub struct Pushes {
+    /// With `/v1/metrics`.
+    pub uri: Uri,
+    pub interval: Duration,
+    /// Attributes of the resource.
+    pub resource: Vec<(String, String)>,
+    pub secrets: Secrets,
+    pub ca: Option<PathBuf>,
+}
+
+impl Wanted {
+    pub fn of(args: &ExportArgs) -> Result<Wanted, Failure> {
+        let mut problems = Vec::new();
+        let scrapes = scrapes(args, &mut problems);
+        let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let pushes = pushes(args, &mut wrong);
+        if args.listen.is_none() && args.otlp.is_none() {
+            wrong.push(
+                "nothing is asked for; give --listen 127.0.0.1:9401 to be scraped by Prometheus, or --otlp http://127.0.0.1:4318 to push"
+                    .to_owned(),
+            );
+        }
+        if !wrong.is_empty() {
+            return Err(Failure::usage(wrong.join("\n")));
+        }
+        let own = flight_counters::own_folder;
+        Ok(Wanted {
+            folder: args.folder.clone().unwrap_or_else(own),
+            application: (args.application != "all").then(|| args.application.clone()),
+            endpoints: args.endpoints.unwrap_or(metrics::ENDPOINTS),
+            scrapes,
+            pushes,
+            once: args.once,
+        })
+    }
+}
+
+fn scrapes(args: &ExportArgs, problems: &mut Vec<Problem>) -> Option<Scrapes> {
+    let listen = Asked::new(args.listen.clone()?, LISTEN);
+    let address = address(&listen).map_err(|problem| problems.push(problem));
+    let mut hosts = Vec::new();
+    for text in &args.host {
+        match name(text.trim()) {
+            Some(host) => hosts.push(host),
+            None => problems.push(Problem::of(
+                &Asked::new(text.clone(), "--host"),
+                "no host's name",
+                "give a name or an address without scheme and port, such as shop-metrics.internal",
+            )),
+        }
+    }
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '?' | '#' | '%');
+    if !args.path.starts_with('/') || !args.path.chars().all(plain) || args.path == "/livez" {
+        problems.push(Problem::of(
+            &Asked::new(args.path.clone(), "--path"),
+            "no path for scrapes",
+            "give one that begins with / and is not /livez, such as /metrics",
+        ));
+    }
+    Some(Scrapes {
+        address: address.ok()?,
+        path: args.path.clone(),
+        hosts,
+        opentelemetry: args.opentelemetry,
+    })
+}
+
+fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
+    let asked = args.otlp.as_deref()?.trim().trim_end_matches('/');
+    let secrets = match (&args.token_file, &args.header_file) {
+        (Some(file), _) => Secrets::Token(file.clone()),
+        (None, Some(file)) => Secrets::Headers(file.clone()),
+        (None, None) => Secrets::None,
+    };
+    if let Err(failure) = secrets.headers() {
+        wrong.push(failure.message);
+    }
+    let url = match asked.ends_with(PATH) {
+        true => asked.to_owned(),
+        false => format!("{asked}{PATH}"),
+    };
+    let uri = OTLP.address(&url).and_then(|uri| match secrets {
+        Secrets::None => Ok(uri),
+        _ => OTLP.keeps_secrets(&uri).map(|()| uri),
+    });
+    let uri = uri.map_err(|failure| wrong.push(failure.message));
+    let interval = Asked::new(args.interval.clone(), "--interval");
+    let interval = parse_duration(&interval).and_then(|length| match INTERVALS.contains(&length) {
+        true => Ok(length),
+        false => Err(Problem::of(
+            &interval,
+            "out of range",
+            "give a time from 1s to 1h",
+        )),
+    });
+    let interval = interval.map_err(|problem| wrong.push(problem.to_string()));
+    Some(Pushes {
+        resource: resource(args, wrong),
+        uri: uri.ok()?,
+        interval: interval.ok()?,
+        secrets,
+        ca: args.ca.clone(),
+    })
+}
+
+/// Those that are given, and what receivers tell services and their pods apart by.
+fn resource(args: &ExportArgs, wrong: &mut Vec<String>) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for text in &args.resource {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() && !value.is_empty() => {
+                all.push((key.trim().to_owned(), value.to_owned()));
+            }
+            _ => wrong.push(format!(
+                "--resource = {text:?}: no key and value; write KEY=VALUE, such as service.version=42"
+            )),
+        }
+    }
+    let has = |key: &str| all.iter().any(|(one, _)| one == key);
+    let mut usual = Vec::new();
+    if !has("service.name") {
+        match &args.service {
+            Some(name) if !name.trim().is_empty() => {
+                usual.push(("service.name".to_owned(), name.trim().to_owned()));
+            }
+            _ => wrong.push(
+                "--otlp wants the name that the application has in the receiver; give --service shop".to_owned(),
+            ),
+        }
+    }
+    for key in ["service.instance.id", "host.name"] {
+        if !has(key) {
+            usual.push((key.to_owned(), crate::commands::host_name()));
+        }
+    }
+    usual.extend(all);
+    usual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn wanted(words: &str) -> Result<Wanted, Failure> {
+        let words = ["powerband", "export"].into_iter().chain(words.split(' '));
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Export(args) => Wanted::of(&args),
+            _ => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn every_problem_is_named_at_once() {
+        let said = wanted("--listen 9401 --path metrics --host http://a").unwrap_err();
+        assert_eq!(said.code, 2);
+        for part in [
+            "--listen = \"9401\": no address",
+            "--path = \"metrics\": no path",
+            "--host = \"http://a\": no host's name",
+        ] {
+            assert!(said.message.contains(part), "{}", said.message);
+        }
+        let none = wanted("/run/x").unwrap_err();
+        assert!(none.message.contains("give --listen"), "{}", none.message);
+    }
+
+    #[test]
+    fn a_receiver_needs_an_address_and_a_service() {
+        let said = wanted("--otlp 4318 --interval 15 --resource x --token-file /none/token");
+        let said = said.unwrap_err().message;
+        for part in [
+            "--token-file = \"/none/token\"",
+            "--otlp = \"4318/v1/metrics\": no",
+            "--interval = \"15\": a time without a unit",
+            "--resource = \"x\": no key",
+            "give --service shop",
+        ] {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hunter2").unwrap();
+        let words = format!(
+            "--otlp http://10.0.0.1:4318 --service shop --token-file {}",
+            file.path().display()
+        );
+        let said = wanted(&words).unwrap_err().message;
+        assert!(said.contains("in plain text"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+
+    #[test]
+    fn what_is_given_takes_the_place_of_what_is_usual() {
+        let words = "--otlp https://a/otlp/ --service shop --resource host.name=x --resource service.version=4=2";
+        let pushes = wanted(words).unwrap().pushes.unwrap();
+        assert_eq!(pushes.uri.to_string(), "https://a/otlp/v1/metrics");
+        assert_eq!(pushes.interval, Duration::from_secs(15));
+        let of = |key: &str| {
+            let found: Vec<_> = pushes
+                .resource
+                .iter()
+                .filter(|(one, _)| one == key)
+                .collect();
+            assert_eq!(found.len(), 1, "{key}");
+            found[0].1.as_str()
+        };
+        assert_eq!([of("service.name"), of("host.name")], ["shop", "x"]);
+        assert_eq!(of("service.version"), "4=2");
+        assert!(!of("service.instance.id").is_empty());
+    }
+
+    #[test]
+    fn all_applications_unless_one_is_named() {
+        let all = wanted("/run/x --listen :0").unwrap();
+        assert_eq!((all.application, all.endpoints), (None, 20));
+        let one = wanted("--listen :0 --application /srv/shop --endpoints 0").unwrap();
+        assert_eq!(one.application.as_deref(), Some("/srv/shop"));
+        assert_eq!(one.endpoints, 0);
+    }
+}
