@@ -11,7 +11,8 @@
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form), make matrix
 
 PREFIX ?= /usr/local
-POWERBAND = target/release/powerband
+# A program that is built already, such as that of `make e2e`, saves the release build: POWERBAND_BINARY=target/debug/powerband.
+POWERBAND = $(or $(POWERBAND_BINARY),target/release/powerband)
 
 .PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-export bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
 
@@ -25,7 +26,7 @@ bootstrap-demo:
 	@script/bootstrap demo
 
 build: bootstrap-demo
-	cargo build --release --locked --package powerband-cli
+	$(if $(POWERBAND_BINARY),test -x $(POWERBAND_BINARY),cargo build --release --locked --package powerband-cli)
 	ruby gem/ext/powerband/build.rb >/dev/null
 
 demo: build
