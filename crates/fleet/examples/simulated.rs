@@ -7,7 +7,9 @@
 
 #![allow(clippy::print_stdout, reason = "a program of the benchmarks")]
 
-use fleet::{Asked, Experiment, Family, Gathered, Query, Series, draw, join, judge, queries};
+use fleet::{
+    Answered, Asked, Experiment, Family, Gathered, Query, Series, draw, join, judge, queries,
+};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
@@ -120,10 +122,14 @@ fn outcome(seed: u64, change: f64) -> Outcome {
     let units = simulated(&experiment, slices, seed, change);
     let mut gathered = Gathered::of(&experiment);
     for query in queries(&experiment, slices, "") {
-        let answer = units
+        let series = units
             .iter()
             .flat_map(|unit| unit.answer(&query, &experiment));
-        gathered.add(&query, answer.collect());
+        let answered = Answered {
+            series: series.collect(),
+            warnings: Vec::new(),
+        };
+        gathered.add(&query, answered);
     }
     let fleet = join(&experiment, &gathered, slices);
     let mut outcome = Outcome {

@@ -80,12 +80,15 @@ pub struct Fleet {
     /// Upper bounds of response times in seconds, the last one infinite.
     pub bounds: Vec<f64>,
     pub left_out: LeftOut,
+    /// Warnings of Prometheus: figures may lack units or slices.
+    pub warnings: BTreeSet<String>,
 }
 
 /// Joins the first slices of an experiment.
 pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Fleet {
     let mut fleet = Fleet {
         bounds: gathered.bounds(),
+        warnings: gathered.warnings.clone(),
         ..Fleet::default()
     };
     let arms = by_instance(gathered, experiment, &mut fleet.left_out.strangers);

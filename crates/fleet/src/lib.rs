@@ -23,4 +23,4 @@ pub use judge::{Asked, instant, judge};
 pub use label::Label;
 pub use problem::Problem;
 pub use query::{Family, Query, Span, queries};
-pub use series::{AnswerError, Series, parse as series};
+pub use series::{AnswerError, Answered, Series, parse as series};

@@ -12,6 +12,14 @@ pub struct Series {
     pub points: Vec<(usize, f64)>,
 }
 
+/// An answer with series.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answered {
+    pub series: Vec<Series>,
+    /// Prometheus' warnings, such as of a store that did not answer.
+    pub warnings: Vec<String>,
+}
+
 /// An answer without series.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
@@ -26,6 +34,8 @@ struct Answer {
     status: String,
     data: Option<Data>,
     error: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +57,7 @@ struct Row {
 ///
 /// # Errors
 /// The body is not an answer of Prometheus' API, or says that the query failed.
-pub fn parse(body: &str, span: Span) -> Result<Vec<Series>, AnswerError> {
+pub fn parse(body: &str, span: Span) -> Result<Answered, AnswerError> {
     let answer: Answer = serde_json::from_str(body)
         .map_err(|e| AnswerError::NotPrometheus(printable(&e.to_string())))?;
     if answer.status != "success" {
@@ -71,7 +81,10 @@ pub fn parse(body: &str, span: Span) -> Result<Vec<Series>, AnswerError> {
             points,
         });
     }
-    Ok(all)
+    Ok(Answered {
+        series: all,
+        warnings: answer.warnings.iter().map(|text| printable(text)).collect(),
+    })
 }
 
 /// How far a point may be from its step, in steps.
@@ -114,9 +127,17 @@ mod tests {
     fn points_have_the_numbers_of_their_steps() {
         let body = r#"{"status":"success","data":{"resultType":"matrix","result":[
             {"metric":{"instance":"a:1"},"values":[[1000,"3"],[1020.000,"4.5"],[1030,"NaN"],[1040,"+Inf"]]}]}}"#;
-        let series = parse(body, SPAN).unwrap();
+        let series = parse(body, SPAN).unwrap().series;
         assert_eq!(series[0].labels["instance"], "a:1");
         assert_eq!(series[0].points, [(0, 3.0), (2, 4.5)]);
+    }
+
+    #[test]
+    fn warnings_are_kept_and_cut() {
+        let body = r#"{"status":"success","warnings":["store eu2:\u001b[2J no answer"],"data":{"resultType":"matrix","result":[]}}"#;
+        let answered = parse(body, SPAN).unwrap();
+        assert_eq!(answered.warnings, ["store eu2:[2J no answer"]);
+        assert!(answered.series.is_empty());
     }
 
     #[test]
@@ -129,7 +150,11 @@ mod tests {
             parse(&body, SPAN)
         };
         for (instant, step) in [("1000.05", 0), ("1009.95", 1), ("1040", 4)] {
-            assert_eq!(at(instant).unwrap()[0].points, [(step, 3.0)], "{instant}");
+            assert_eq!(
+                at(instant).unwrap().series[0].points,
+                [(step, 3.0)],
+                "{instant}"
+            );
         }
         for other in [
             "990", "999.4", "1005", "1010.2", "1050", "1e18", "-1e300", "1e999", "NaN",

@@ -1,6 +1,7 @@
 //! `verdict`: asks Prometheus for the series of an experiment in production, and prints the verdict.
 
 mod credentials;
+mod progress;
 mod prometheus;
 
 use super::experiment_file::{self, halted_path};
@@ -8,6 +9,7 @@ use super::folder_of;
 use crate::args::VerdictArgs;
 use crate::{Failure, output};
 use fleet::{Asked, Experiment, Family, Gathered, instant};
+use progress::Progress;
 use prometheus::Prometheus;
 use run::production::{Document, Halted, State, Verdict};
 use std::io::Write;
@@ -70,15 +72,19 @@ fn gathered(
 ) -> Result<Gathered, Failure> {
     let mut gathered = Gathered::of(experiment);
     let mut previous: Option<Family> = None;
-    for query in fleet::queries(experiment, slices, &args.matchers) {
+    let queries = fleet::queries(experiment, slices, &args.matchers);
+    let progress = Progress::of(queries.len());
+    for query in queries {
         // The queries of arms come first. Without any arm, the others are not needed.
         let is_next = previous.is_some_and(|previous| previous != query.family);
         if is_next && gathered.is_without(Family::Arms) {
             break;
         }
         previous = Some(query.family);
-        gathered.add(&query, prometheus.series(&query)?);
+        gathered.add(&query, prometheus.answer(&query)?);
+        progress.step();
     }
+    drop(progress);
     let at = prometheus.shown();
     if gathered.is_without(Family::Arms) {
         let digest = experiment.short_digest();

@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 use crate::query::{Family, Query, slices_of_tail};
-use crate::series::Series;
+use crate::series::Answered;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +52,8 @@ pub struct Gathered {
     numbers: BTreeMap<Family, BTreeMap<String, Steps>>,
     /// By instance, then by the bound.
     buckets: BTreeMap<String, BTreeMap<Bound, Steps>>,
+    /// Warnings of Prometheus.
+    pub(super) warnings: BTreeSet<String>,
 }
 
 impl Gathered {
@@ -75,13 +77,14 @@ impl Gathered {
     }
 
     /// Adds the answer to a query.
-    pub fn add(&mut self, query: &Query, answer: Vec<Series>) {
+    pub fn add(&mut self, query: &Query, answer: Answered) {
+        self.warnings.extend(answer.warnings);
         let step_s = match query.family {
             Family::Buckets => self.tail_s,
             _ => self.slice_s,
         };
         let first = ((query.span.from_s - self.starts_s) / step_s.max(1)).max(0) as usize;
-        for series in answer {
+        for series in answer.series {
             let label = |name: &str| series.labels.get(name).cloned().unwrap_or_default();
             let instance = label("instance");
             let points = series

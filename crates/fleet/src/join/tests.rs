@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::query::{Query, queries};
-use crate::series::Series;
+use crate::series::{Answered, Series};
 
 const FILE: &str = "name = 'a'\nstarts = 2026-12-01T00:00:00Z\nlasts = '1h'\nperiod = '10m'\nlooks = 2\nslice = '1m'\n\
                     [[arm]]\nname = 'x'\n[[arm]]\nname = 'y'\nshare = '50%'\nenvironment = { A = 1 }\n";
@@ -14,6 +14,14 @@ fn experiment() -> Experiment {
 fn label(arm: &str, period: u64) -> String {
     let digest = experiment().short_digest();
     format!("{arm}:{digest}:{period}")
+}
+
+/// With a warning.
+fn answered(series: Vec<Series>) -> Answered {
+    Answered {
+        series,
+        warnings: vec!["a store did not answer".to_owned()],
+    }
 }
 
 fn series(labels: &[(&str, &str)], points: &[(usize, f64)]) -> Series {
@@ -74,7 +82,7 @@ fn with_queue(
                 vec![series(&[("instance", "a:1")], &points)]
             }
         };
-        gathered.add(query, answer);
+        gathered.add(query, answered(answer));
     }
     join(experiment, &gathered, 20)
 }
@@ -214,9 +222,11 @@ fn counts_are_those_of_the_fleets_bounds() {
         of("b:1", "1", &[0, 1, 2], 3.0),
         of("b:1", "+Inf", &[0, 1, 2], 7.0),
     ];
-    gathered.add(buckets.unwrap(), answer);
+    gathered.add(buckets.unwrap(), answered(answer));
     let bounds = gathered.bounds();
     assert_eq!(bounds, [0.5, 1.0, f64::INFINITY]);
+    let fleet = join(&experiment, &gathered, 20);
+    assert_eq!(fleet.warnings.len(), 1);
     for index in [0, 1] {
         let counts = gathered.counts("a:1", index, &bounds);
         assert_eq!(counts.unwrap(), [1.0, 2.0, 4.0], "{index}");

@@ -57,5 +57,12 @@ pub(super) fn notes(experiment: &Experiment, fleet: &Fleet) -> Vec<String> {
             first_of(&labels, 5)
         ));
     }
+    if !fleet.warnings.is_empty() {
+        let warnings: Vec<&str> = fleet.warnings.iter().map(String::as_str).collect();
+        notes.push(format!(
+            "Prometheus warns, so units or slices may be missing: {}.",
+            first_of(&warnings, 3)
+        ));
+    }
     notes
 }

@@ -350,3 +350,19 @@ fn each_guardrail_breaks_by_itself() {
         State::Unknown
     );
 }
+
+#[test]
+fn warnings_of_prometheus_are_notes() {
+    let experiment = crate::read(FILE).unwrap();
+    let mut warned = fleet(&experiment, SAME);
+    assert!(
+        !notes::notes(&experiment, &warned)
+            .concat()
+            .contains("warns")
+    );
+    warned.warnings.insert("store eu2: no answer".to_owned());
+    let notes = notes::notes(&experiment, &warned);
+    assert!(notes.contains(
+        &"Prometheus warns, so units or slices may be missing: store eu2: no answer.".to_owned()
+    ));
+}

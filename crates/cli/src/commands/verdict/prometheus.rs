@@ -4,7 +4,7 @@ use super::credentials;
 use crate::Failure;
 use crate::args::VerdictArgs;
 use crate::client::{self, AddressFlag};
-use fleet::{AnswerError, Query, Series};
+use fleet::{AnswerError, Answered, Query};
 use http::StatusCode;
 use std::time::Duration;
 use ureq::Agent;
@@ -49,8 +49,8 @@ impl Prometheus {
         &self.address
     }
 
-    /// The series of a query.
-    pub(super) fn series(&self, query: &Query) -> Result<Vec<Series>, Failure> {
+    /// The answer to a query.
+    pub(super) fn answer(&self, query: &Query) -> Result<Answered, Failure> {
         let wrong = |what: String| Failure::no_answer(format!("{}: {what}", self.address));
         let span = query.span;
         let mut request = self
@@ -85,13 +85,10 @@ impl Prometheus {
     }
 }
 
-/// The series, or what is wrong and the remedy.
-fn answered(
-    status: StatusCode,
-    said: Result<Vec<Series>, AnswerError>,
-) -> Result<Vec<Series>, String> {
+/// The answer, or what is wrong and the remedy.
+fn answered(status: StatusCode, said: Result<Answered, AnswerError>) -> Result<Answered, String> {
     Err(match (status.as_u16(), said) {
-        (200, Ok(series)) => return Ok(series),
+        (200, Ok(answered)) => return Ok(answered),
         (401 | 403, _) => {
             format!("it answers {status}; give --token-file or --basic-file, or another one")
         }
@@ -138,6 +135,7 @@ mod tests {
             let said = answered(StatusCode::from_u16(status).unwrap(), said).unwrap_err();
             assert!(said.contains(remedy), "{status}: {said}");
         }
-        assert_eq!(answered(StatusCode::OK, Ok(Vec::new())), Ok(Vec::new()));
+        let none = Answered::default();
+        assert_eq!(answered(StatusCode::OK, Ok(none.clone())), Ok(none));
     }
 }
