@@ -4,7 +4,6 @@ use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
 use crate::client::AddressFlag;
-use crate::commands::flight_counters;
 use crate::listener::{address, name};
 use experiment::config::{Asked, Problem, parse_duration};
 use http::Uri;
@@ -26,7 +25,8 @@ const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::f
 /// What is exported.
 #[derive(Debug)]
 pub struct Wanted {
-    pub folder: PathBuf,
+    /// `None`: where the agent writes.
+    pub folder: Option<PathBuf>,
     /// `None`: every application.
     pub application: Option<String>,
     pub endpoints: usize,
@@ -72,9 +72,8 @@ impl Wanted {
         if !wrong.is_empty() {
             return Err(Failure::usage(wrong.join("\n")));
         }
-        let own = flight_counters::own_folder;
         Ok(Wanted {
-            folder: args.folder.clone().unwrap_or_else(own),
+            folder: args.folder.clone(),
             application: (args.application != "all").then(|| args.application.clone()),
             endpoints: args.endpoints.unwrap_or(metrics::ENDPOINTS),
             scrapes,
