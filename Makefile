@@ -195,13 +195,15 @@ ZSH = zsh/site-functions
 # The gem is installed as its gemspec lists it: no tests, nothing compiled for this machine's Ruby.
 install: SHARE = $(DESTDIR)$(PREFIX)/share
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/powerband $(SHARE)/man/man1 $(SHARE)/bash-completion/completions \
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/powerband/monitoring/grafana $(SHARE)/man/man1 $(SHARE)/bash-completion/completions \
 	  $(SHARE)/$(ZSH) $(SHARE)/fish/vendor_completions.d
 	install $(STRIP) -m 755 $(POWERBAND) $(DESTDIR)$(PREFIX)/bin/powerband
 	cd gem && files=$$(ruby -e 'puts "powerband.gemspec", Gem::Specification.load("powerband.gemspec").files') && \
 	  rm -rf "$(abspath $(SHARE))/powerband/gem" && for file in $$files; do \
 	    mode=644; test ! -x "$$file" || mode=755; \
 	    install -D -m $$mode "$$file" "$(abspath $(SHARE))/powerband/gem/$$file" || exit 1; done
+	install -m 644 packaging/monitoring/powerband.rules.yml $(SHARE)/powerband/monitoring
+	install -m 644 packaging/monitoring/grafana/*.json $(SHARE)/powerband/monitoring/grafana
 	$(RUNNER) $(POWERBAND) man --dir $(SHARE)/man/man1
 	$(RUNNER) $(POWERBAND) completions bash >$(SHARE)/bash-completion/completions/powerband
 	$(RUNNER) $(POWERBAND) completions zsh >$(SHARE)/$(ZSH)/_powerband

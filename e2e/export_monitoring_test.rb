@@ -23,9 +23,11 @@ class ExportMonitoringTest < PowerbandTest
     FileUtils.cp([RULES, File.join(ROOT, "e2e/monitoring/rules_test.yml")], @dir)
     assert_promtool "test", "rules", File.join(@dir, "rules_test.yml")
     tested = File.read(File.join(@dir, "rules_test.yml"))
-    alerts = rules.filter_map { |rule| rule["alert"] }
-    assert_operator alerts.size, :>, 10
-    assert_empty alerts.reject { |alert| tested.match?(/alertname: #{alert}$/) }, "alerts without a test"
+    untested = rules.reject do |rule|
+      rule.key?("alert") ? tested.match?(/alertname: #{rule['alert']}$/) : tested.match?(/expr: .*\b#{rule.fetch('record')}\b/)
+    end
+    assert_operator rules.size, :>, 20
+    assert_empty untested, "rules without a test"
   end
 
   def test_systemd_understands_the_unit
@@ -64,16 +66,33 @@ class ExportMonitoringTest < PowerbandTest
     adapter = documents.find { |document| document.key?("externalRules") }.fetch("externalRules").fetch(0)
     assert_equal adapter.dig("name", "as"), hpa.dig("metric", "name")
     assert_includes adapter.fetch("seriesQuery"), recorded
-    trigger = kinds.fetch("ScaledObject").dig("spec", "triggers").fetch(0)
+    triggers = kinds.fetch("ScaledObject").dig("spec", "triggers")
+    trigger = triggers.fetch(0)
     assert_equal "prometheus", trigger["type"]
     assert_includes trigger.dig("metadata", "query"), recorded
-    query = File.join(@dir, "query.yml")
-    asked = [{ "record" => "asked:0", "expr" => trigger.dig("metadata", "query") }]
-    File.write(query, { "groups" => [{ "name" => "asked", "rules" => asked }] }.to_yaml)
-    assert_promtool "check", "rules", query
+    of_adapter = adapter.fetch("metricsQuery").sub("<<.Series>>", recorded).gsub("<<.LabelMatchers>>", 'job="shop"')
+    triggers.each { |one| assert_equal "false", one.dig("metadata", "ignoreNullValues") }
+    [trigger.dig("metadata", "query"), of_adapter].each { |query| assert_one_queue_time query }
   end
 
   private
+
+  # A scaler takes one value: the queue time, 0 where no request's is known, and none where there are no series.
+  def assert_one_queue_time(query)
+    requests = ["powerband_requests_total", "0+600x20"]
+    queue = [["powerband_request_queue_seconds_sum", "0+60x20"], ["powerband_request_queue_seconds_count", "0+600x20"]]
+    idle = queue.map { |name, _| [name, "0x20"] }
+    cases = { [requests, *queue] => 0.1, [requests, *idle] => 0, [requests] => 0, [] => nil }
+    tests = cases.map do |series, value|
+      series = series.map { |name, values| { "series" => %(#{name}{job="shop",instance="a"}), "values" => values } }
+      samples = [value && { "labels" => "{}", "value" => value }].compact
+      expected = { "expr" => "round(#{query}, 0.0001)", "eval_time" => "10m", "exp_samples" => samples }
+      { "interval" => "1m", "input_series" => series, "promql_expr_test" => [expected] }
+    end
+    file = File.join(@dir, "query_test.yml")
+    File.write(file, { "rule_files" => [RULES], "evaluation_interval" => "1m", "tests" => tests }.to_yaml)
+    assert_promtool "test", "rules", file
+  end
 
   def rules = YAML.load_file(RULES).fetch("groups").flat_map { |group| group.fetch("rules") }
 

@@ -12,7 +12,7 @@ class ExportOtlpTest < PowerbandTest
   include Servers
 
   SAMPLES = Dir[File.join(ROOT, "contract/samples/flight/*.flight")]
-  SERVICE = ["--service", "shop", "--resource", "service.version=42"].freeze
+  SERVICE = ["--service", "shop", "--resource", "service.version=42", "--opentelemetry"].freeze
 
   def setup
     super
@@ -71,7 +71,7 @@ class ExportOtlpTest < PowerbandTest
     File.write(token, "hunter2\n")
     exporter = pushing("--token-file", token, port:)
     await("the first failure", of: exporter) { exporter.err.lines.size == 1 }
-    assert_match(/\Apowerband: --otlp: http:\S+: no answer: .*; it is tried again every 1s$/, exporter.err)
+    assert_match(/\Apowerband: --otlp: http:\S+: no answer: .*; it is tried again in 1s$/, exporter.err)
     receive(port:)
     assert_includes @receiver.push.headers, "authorization: Bearer hunter2"
     await("the second line", of: exporter) { exporter.err.lines.last == "powerband: --otlp: pushes succeed again\n" }
@@ -80,7 +80,7 @@ class ExportOtlpTest < PowerbandTest
     await("the new secret", of: exporter) { @receiver.push.headers.include?("authorization: Bearer hunter3") }
     @receiver.answer = "503 Service Unavailable\r\nRetry-After: 300\r\n"
     await("the third line", of: exporter) { exporter.err.lines.size == 3 }
-    assert_match(/it answers 503 Service Unavailable/, exporter.err.lines.last)
+    assert_match(/it answers 503 Service Unavailable; .*; it is tried again in 5m$/, exporter.err.lines.last)
     exporter.signal(:TERM)
     stopped = finish(exporter, within: 5)
     assert_equal [0, ""], [stopped.code, stopped.out]
@@ -102,12 +102,25 @@ class ExportOtlpTest < PowerbandTest
     assert_match(/401 Unauthorized; give --token-file or --header-file/, pushed_once.err)
     @receiver.answer = "307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\n"
     assert_match(/which is not followed/, pushed_once.err)
+    @receiver.answer = "200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+    assert_match(/a page of HTML.*give the receiver's own address/, pushed_once.err)
     @receiver.answer = "200 OK\r\n"
     headers = File.join(@dir, "headers")
     File.write(headers, "api-key: hunter2\nX-Scope-OrgID: shop\n")
     assert_equal 0, pushed_once("--header-file", headers).code
     sent = @receiver.last_push.headers
     assert_equal ["api-key: hunter2", "x-scope-orgid: shop"], sent.grep(/api-key|scope/)
+  end
+
+  def test_one_push_that_is_not_answered_ends_with_the_first_signal
+    FileUtils.cp(SAMPLES, @folder)
+    silent = TCPServer.new("127.0.0.1", 0)
+    exporter = start(BINARY, *words(silent.addr[1], ["--once"]))
+    await("the push", of: exporter) { silent.wait_readable(0) }
+    exporter.signal(:TERM)
+    assert_nil finish(exporter, within: 5).code
+  ensure
+    silent&.close
   end
 
   def test_the_certificate_is_verified

@@ -62,6 +62,7 @@ class PackagesTest < PowerbandTest
     assert_path_exists File.join(top, "docs/load.md")
     assert_equal File.join(top, "share/powerband/gem/lib/powerband/inject.rb"), loaded_by("#{top}/bin/powerband").first
     assert_completions File.join(top, "share"), zsh: "zsh/site-functions"
+    assert_monitoring File.join(top, "share")
   end
 
   def test_the_program_alone_is_enough
@@ -87,6 +88,9 @@ class PackagesTest < PowerbandTest
     unit = File.read("#{root}/usr/lib/systemd/system/powerband-mirror.service")
     assert_match %r{^ExecStart=/usr/bin/powerband mirror}, unit
     assert_match %r{\A# Write /etc/powerband/mirror.toml}, unit
+    exporter = File.read("#{root}/usr/lib/systemd/system/powerband-export.service")
+    assert_match(/\A# Set User= and POWERBAND_DIR/, exporter)
+    assert_monitoring "#{root}/usr/share"
     assert_path_exists "#{root}/usr/share/man/man1/powerband-tune.1.gz"
     assert_completions "#{root}/usr/share", zsh: "zsh/vendor-completions"
     licences = %w[LICENSE packaging/THIRD-PARTY.txt].map { |name| File.read(File.join(ROOT, name)) }
@@ -161,6 +165,14 @@ class PackagesTest < PowerbandTest
     ["bash-completion/completions/powerband", "#{zsh}/_powerband", "fish/vendor_completions.d/powerband.fish"].each do |name|
       assert_operator File.size(File.join(share, name)), :>, 0, name
     end
+  end
+
+  # The rules and dashboards as they are in the repository.
+  def assert_monitoring(share)
+    ours = File.join(ROOT, "packaging/monitoring")
+    shipped = File.join(share, "powerband/monitoring")
+    assert_equal files_of(ours), files_of(shipped)
+    files_of(ours).each { |name| assert_equal File.read(File.join(ours, name)), File.read(File.join(shipped, name)), name }
   end
 
   def loaded_by(tool)

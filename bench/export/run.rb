@@ -30,7 +30,8 @@ class Export
 
   def cost(way)
     words = ["--listen", "127.0.0.1:0"]
-    words += ["--otlp", "http://127.0.0.1:#{@receiver.port}", "--service", "x", "--interval", "1s"] if way == WAYS[2]
+    otlp = ["--otlp", "http://127.0.0.1:#{@receiver.port}", "--service", "x", "--opentelemetry", "--interval", "1s"]
+    words += otlp if way == WAYS[2]
     out, write = IO.pipe
     pid = Process.spawn(@binary, "export", @flight, *words, out: write)
     address = URI(out.gets.chomp)

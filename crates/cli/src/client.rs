@@ -25,8 +25,13 @@ impl AddressFlag {
     /// An http or https address.
     pub fn address(&self, asked: &str) -> Result<Uri, Failure> {
         let wrong = |what: &str| {
-            // A password that does not belong there is not printed.
-            let shown = asked.rsplit('@').next().unwrap_or_default();
+            // A password or a key that does not belong there is not printed.
+            let shown = match asked.split_once('?') {
+                Some((_, after)) if after.contains('@') => "",
+                Some((before, _)) => before,
+                None => asked,
+            };
+            let shown = shown.rsplit('@').next().unwrap_or_default();
             Failure::usage(format!("{} = {shown:?}: {what}", self.name))
         };
         let example = format!("give an address such as {}", self.example);
@@ -82,7 +87,8 @@ pub fn agent(uri: &Uri, timeout: Duration, ca: Option<&Path>) -> Result<Agent, F
     Ok(config.build().into())
 }
 
-fn is_plain(uri: &Uri) -> bool {
+/// Whether an address is not encrypted.
+pub fn is_plain(uri: &Uri) -> bool {
     uri.scheme_str() == Some("http")
 }
 
@@ -137,14 +143,18 @@ mod tests {
         for bad in ["", "prometheus:9090", "ftp://a", "http://", "http://a/?x=1"] {
             assert!(FLAG.address(bad).is_err(), "{bad}");
         }
-        let said = FLAG
-            .address("http://user:hunter2@a:9090")
-            .unwrap_err()
-            .message;
-        assert!(
-            !said.contains("hunter2") && said.contains("--basic-file"),
-            "{said}"
-        );
+        let said = |asked: &str| FLAG.address(asked).unwrap_err().message;
+        let user = said("http://user:hunter2@a:9090");
+        assert!(user.contains("--basic-file"), "{user}");
+        for secret in [
+            "user:hunter2@a",
+            "a/?k=hunter2",
+            "u:x?hunter2@a",
+            "a/?k=x@hunter2",
+        ] {
+            let said = said(&format!("http://{secret}"));
+            assert!(!said.contains("hunter2"), "{said}");
+        }
     }
 
     #[test]

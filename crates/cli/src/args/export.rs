@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Folder of flight files, or of such folders by user, of which it takes this user's [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
+    /// Folder of flight files, or of such folders by user, of which it takes this user's alone, while inspect takes all [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
     /// $XDG_RUNTIME_DIR or /tmp]
     #[arg(value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
@@ -16,6 +16,10 @@ pub struct ExportArgs {
     /// Only the application with this root folder; all: every application of the folder
     #[arg(long, value_name = "FOLDER|all", default_value = "all")]
     pub application: String,
+    /// Also the duration of requests by OpenTelemetry's names: http_server_request_duration_seconds in scrapes,
+    /// http.server.request.duration in pushes. Not where the application has OpenTelemetry's instrumentation, which counts the same
+    #[arg(long)]
+    pub opentelemetry: bool,
     /// Answer Prometheus' scrapes at this address, e.g. 127.0.0.1:9401, or :9401 for loopback
     #[arg(long, value_name = "ADDRESS", help_heading = "Prometheus")]
     pub listen: Option<String>,
@@ -36,9 +40,6 @@ pub struct ExportArgs {
         help_heading = "Prometheus"
     )]
     pub host: Vec<String>,
-    /// Also http_server_request_duration_seconds, by OpenTelemetry's labels http_route and http_request_method
-    #[arg(long, requires = "listen", help_heading = "Prometheus")]
-    pub opentelemetry: bool,
     /// Push to a receiver of OTLP over HTTP, e.g. http://127.0.0.1:4318; /v1/metrics is added where it is missing
     #[arg(long, value_name = "URL", help_heading = "OpenTelemetry")]
     pub otlp: Option<String>,
@@ -67,7 +68,7 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub service: Option<String>,
-    /// A further attribute of the resource, e.g. service.version=42 or k8s.pod.name=$POD; may be repeated
+    /// A further attribute of the resource, e.g. service.version=42 or k8s.pod.name=$POD; may be repeated, each key once
     #[arg(
         long,
         value_name = "KEY=VALUE",
@@ -92,7 +93,7 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub header_file: Option<PathBuf>,
-    /// PEM file of the authority that signed the receiver's certificate [default: the system's authorities]
+    /// PEM file of the authority that signed the certificate of an https receiver [default: the system's authorities]
     #[arg(
         long,
         value_name = "FILE",

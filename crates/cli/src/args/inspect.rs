@@ -43,8 +43,8 @@ pub struct InspectArgs {
     /// Print CSV instead of the page: a row for each endpoint or job class
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
-    /// Print counters and histograms over all processes as Prometheus' text; --limit is then the largest number of endpoints with series
-    /// [default: 20]
+    /// Print counters and histograms over all processes of one folder as Prometheus' text; of a folder of such folders by user it
+    /// takes this user's alone, while the page has all users. --limit is then the largest number of endpoints with series [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,
     /// With --prometheus: also http_server_request_duration_seconds, by OpenTelemetry's labels http_route and http_request_method

@@ -24,7 +24,6 @@ const REFUSAL: &str =
 /// `powerband export`.
 pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let wanted = Wanted::of(args)?;
-    let signals = Signals::taken()?;
     let source = Arc::new(Source::new(
         wanted.folder,
         wanted.application,
@@ -34,24 +33,26 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let pushing = wanted
         .pushes
         .as_ref()
-        .map(|pushes| Pushing::new(Arc::clone(&source), pushes));
-    let pushing = pushing.transpose()?;
-    if let Some(mut pushing) = pushing {
-        if wanted.once {
-            return pushing
-                .once()
-                .map(|()| 0)
-                .map_err(|refused| Failure::no_answer(refused.why));
-        }
+        .map(|pushes| Pushing::new(Arc::clone(&source), pushes, wanted.opentelemetry));
+    let mut pushing = pushing.transpose()?;
+    if let Some(pushing) = pushing.as_mut().filter(|_| wanted.once) {
+        return pushing
+            .once()
+            .map(|()| 0)
+            .map_err(|refused| Failure::no_answer(refused.why));
+    }
+    // Not before: one push is ended by the first signal.
+    let signals = Signals::taken()?;
+    let listener = match wanted.scrapes {
+        Some(scrapes) => Some(served(scrapes, wanted.opentelemetry, &source)?),
+        None => None,
+    };
+    if let Some(pushing) = pushing {
         // It ends with the program: a push that waits for its receiver must not delay the end.
         let thread = std::thread::Builder::new().name("pushing".to_owned());
         let started = thread.spawn(move || pushing.forever());
         started.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
     }
-    let listener = match wanted.scrapes {
-        Some(scrapes) => Some(served(scrapes, &source)?),
-        None => None,
-    };
     while signals.received().is_none() {
         std::thread::sleep(LOOK);
     }
@@ -59,12 +60,15 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn served(scrapes: Scrapes, source: &Arc<Source>) -> Result<crate::listener::Listener, Failure> {
+fn served(
+    scrapes: Scrapes,
+    opentelemetry: bool,
+    source: &Arc<Source>,
+) -> Result<crate::listener::Listener, Failure> {
     let Scrapes {
         address,
         path,
         hosts,
-        opentelemetry,
     } = scrapes;
     let failed = |e: &std::io::Error| Failure::usage(refused(wanted::LISTEN, address, e));
     let bound = Bound::new(address).map_err(|e| failed(&e))?;

@@ -14,13 +14,11 @@ const WHERE_TO_LOOK: &str =
 /// What another user's folder needs.
 pub const WHOSE: &str = "run this as the user whose servers write there";
 
-/// The folder of this user's files where the agent writes.
-pub fn own_folder() -> PathBuf {
-    own_in(&super::flight_root::flight_root())
-}
-
-/// The folder that holds files itself: of a folder of users, this user's.
-pub fn with_files(folder: &Path) -> PathBuf {
+/// The folder that holds files itself: of a folder of users, this user's. `None`: of the agent's.
+pub fn with_files(folder: Option<&Path>) -> PathBuf {
+    let Some(folder) = folder else {
+        return own_in(&super::flight_root::flight_root());
+    };
     let own = own_in(folder);
     match own.is_dir() {
         true => own,
@@ -33,7 +31,7 @@ fn own_in(root: &Path) -> PathBuf {
 }
 
 /// Adds up the files of one application, or all. `application` is its root folder.
-pub fn read(folder: &Path, application: Option<&str>) -> Result<Reading, Failure> {
+pub fn read(folder: Option<&Path>, application: Option<&str>) -> Result<Reading, Failure> {
     let folder = &with_files(folder);
     let wanted = application.map(flight::application_of);
     let here = RefCell::new(BTreeSet::new());
@@ -67,4 +65,21 @@ fn nothing(folder: &Path, application: Option<&str>, unreadable: u64) -> Failure
         0 => format!("no flight file{whose} is in {folder}; {WHERE_TO_LOOK}"),
         n => format!("no flight file{whose} in {folder} can be read, and {n} are there; {WHOSE}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_users_is_left_for_this_users_once() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        assert_eq!(with_files(Some(root)), root);
+        let own = own_in(root);
+        std::fs::create_dir_all(own_in(&own)).unwrap();
+        assert_eq!(with_files(Some(root)), own);
+        let agents = crate::commands::flight_root::flight_root();
+        assert_eq!(with_files(None), own_in(&agents));
+    }
 }

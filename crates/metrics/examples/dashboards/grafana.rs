@@ -28,12 +28,17 @@ pub fn dashboard(of: &Dashboard, all: &[Dashboard]) -> String {
         top += row.panels.len().div_ceil(COLUMNS) * HEIGHT;
     }
     let variables = of.variables.iter().map(variable);
+    // The others take one service: several, or all, would be a value that they do not have.
+    let one = of
+        .variables
+        .iter()
+        .all(|variable| variable.name != "job" || !variable.several);
     let others = all.iter().filter(|other| other.name != of.name);
     let links: Vec<Value> = others
         .map(|other| {
             json!({
                 "title": other.title, "type": "link", "icon": "dashboard", "url": format!("/d/{}", other.uid()),
-                "keepTime": true, "includeVars": true, "targetBlank": false, "asDropdown": false, "tags": [], "tooltip": "",
+                "keepTime": true, "includeVars": one, "targetBlank": false, "asDropdown": false, "tags": [], "tooltip": "",
             })
         })
         .collect();

@@ -59,7 +59,7 @@ mod tests {
     const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/flight");
 
     fn answer(folder: &str, path: &str) -> Answer {
-        let source = Arc::new(Source::new(folder.into(), None, 20));
+        let source = Arc::new(Source::new(Some(folder.into()), None, 20));
         let page = Page::new("/internal/metrics".to_owned(), false, source);
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         asked(&head, |question| page.answer(question))

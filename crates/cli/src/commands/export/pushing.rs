@@ -19,20 +19,23 @@ pub struct Pushing {
     receiver: Receiver,
     interval: Duration,
     resource: Vec<(String, String)>,
+    opentelemetry: bool,
     beginning: Beginning,
-    /// That of the newest reading whose live processes agree on it.
-    arm: Option<String>,
 }
 
 impl Pushing {
-    pub fn new(source: Arc<Source>, wanted: &Pushes) -> Result<Pushing, Failure> {
+    pub fn new(
+        source: Arc<Source>,
+        wanted: &Pushes,
+        opentelemetry: bool,
+    ) -> Result<Pushing, Failure> {
         Ok(Pushing {
             source,
             receiver: Receiver::new(wanted)?,
             interval: wanted.interval,
             resource: wanted.resource.clone(),
+            opentelemetry,
             beginning: Beginning::default(),
-            arm: None,
         })
     }
 
@@ -46,44 +49,26 @@ impl Pushing {
         let start_ns = self
             .beginning
             .of(&reading, made_ns(&self.source.folder()), now_ns);
-        self.arm = arm(&reading).or(self.arm.take());
-        let mut resource = self.resource.clone();
-        if let Some(arm) = &self.arm {
-            resource.push(("powerband.arm".to_owned(), arm.clone()));
-        }
         let push = Push {
-            resource,
+            resource: self.resource.clone(),
             version: env!("CARGO_PKG_VERSION"),
             start_ns,
             now_ns,
         };
-        let families = self.source.families(&reading, true);
+        let families = self.source.families(&reading, self.opentelemetry);
         self.receiver.take(&push.encoded(&families))
     }
 
-    /// At each interval, until the program ends. Says when pushes begin to fail, and when they succeed again.
+    /// At each interval, until the program ends.
     pub fn forever(mut self) {
-        let mut fails = false;
+        let mut reports = Reports::default();
         let mut due = Instant::now();
         loop {
             let pushed = self.once();
-            let mut wait = self.interval;
-            match pushed {
-                Ok(()) if fails => {
-                    output::say(&format!("powerband: {FLAG}: pushes succeed again"));
-                    fails = false;
-                }
-                Ok(()) => {}
-                Err(Refused { why, after }) => {
-                    if !fails {
-                        output::error(&format!(
-                            "{FLAG}: {why}; it is tried again every {}",
-                            humantime::format_duration(self.interval)
-                        ));
-                    }
-                    fails = true;
-                    wait = wait.max(after.unwrap_or_default());
-                }
+            let after = pushed.as_ref().err().and_then(|refused| refused.after);
+            let wait = self.interval.max(after.unwrap_or_default());
+            if let Some(line) = reports.line(pushed, wait) {
+                output::error(&line);
             }
             due += wait;
             let now = Instant::now();
@@ -91,6 +76,30 @@ impl Pushing {
             due = due.max(now);
             std::thread::sleep(due - now);
         }
+    }
+}
+
+/// What is printed of pushes: why they fail, when the reason changes, and that they succeed again.
+#[derive(Debug, Default)]
+struct Reports {
+    /// Why the last push failed.
+    why: Option<String>,
+}
+
+impl Reports {
+    fn line(&mut self, pushed: Result<(), Refused>, wait: Duration) -> Option<String> {
+        let why = pushed.err().map(|refused| refused.why);
+        if why == self.why {
+            return None;
+        }
+        self.why = why;
+        Some(match &self.why {
+            Some(why) => {
+                let wait = humantime::format_duration(wait);
+                format!("{FLAG}: {why}; it is tried again in {wait}")
+            }
+            None => format!("{FLAG}: pushes succeed again"),
+        })
     }
 }
 
@@ -105,15 +114,13 @@ struct Beginning {
 
 impl Beginning {
     fn of(&mut self, reading: &Reading, folder_ns: Option<u64>, now_ns: u64) -> u64 {
-        let fell = self
-            .last
-            .as_ref()
-            .filter(|(sums, _)| reading.sums.fell_below(sums));
-        let start_ns = match (fell, self.start_ns) {
+        // Sums of another folder say nothing of this one's.
+        let same = folder_ns == self.folder_ns;
+        let start_ns = match (&self.last, self.start_ns) {
             // Files were removed by hand since then.
-            (Some((_, at_ns)), _) => *at_ns,
-            (None, Some(start_ns)) if folder_ns == self.folder_ns => start_ns,
-            (None, _) => folder_ns.or(reading.oldest_ns).unwrap_or(now_ns),
+            (Some((sums, at_ns)), _) if same && reading.sums.fell_below(sums) => *at_ns,
+            (_, Some(start_ns)) if same => start_ns,
+            _ => folder_ns.or(reading.oldest_ns).unwrap_or(now_ns),
         };
         // A clock that was set back must not make a beginning that is still to come.
         let start_ns = start_ns.min(now_ns);
@@ -130,16 +137,9 @@ fn made_ns(folder: &Path) -> Option<u64> {
     u64::try_from(since_1970.as_nanos()).ok()
 }
 
-fn arm(reading: &Reading) -> Option<String> {
-    let mut arms = reading.gauges.servers.keys().map(|server| &server.arm);
-    let first = arms.next().filter(|arm| !arm.is_empty())?;
-    arms.all(|arm| arm == first).then(|| first.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::metrics::{ServerInfo, Sizes};
 
     fn reading() -> Reading {
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/flight");
@@ -156,6 +156,8 @@ mod tests {
         assert_eq!(beginning.of(&empty, Some(5), 30), 20, "the last reading");
         assert_eq!(beginning.of(&full, Some(5), 40), 20);
         assert_eq!(beginning.of(&full, Some(45), 50), 45, "another folder");
+        let lower = beginning.of(&empty, Some(55), 60);
+        assert_eq!(lower, 55, "another folder with lower sums");
         assert_eq!(Beginning::default().of(&empty, None, 9), 9);
         assert_eq!(Beginning::default().of(&empty, Some(11), 9), 9);
         let oldest = full.oldest_ns.unwrap();
@@ -163,23 +165,32 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_is_that_of_all_live_processes() {
-        let of = |arms: &[&str]| {
-            let mut reading = Reading::default();
-            for (number, name) in arms.iter().enumerate() {
-                let server = ServerInfo {
-                    arm: (*name).to_owned(),
-                    version: number.to_string(),
-                    ..ServerInfo::default()
-                };
-                reading.gauges.servers.insert(server, Sizes::default());
-            }
-            arm(&reading)
+    fn a_line_for_each_reason_with_the_wait_that_there_is() {
+        let mut reports = Reports::default();
+        let mut line = |why: &str, seconds| {
+            let refused = Refused {
+                why: why.to_owned(),
+                after: None,
+            };
+            let pushed = if why.is_empty() { Ok(()) } else { Err(refused) };
+            reports.line(pushed, Duration::from_secs(seconds))
         };
-        assert_eq!(of(&["a", "a"]).as_deref(), Some("a"));
+        assert_eq!(line("", 15), None);
+        let away = line("away", 15);
         assert_eq!(
-            [of(&["a", "b"]), of(&["", "a"]), of(&[]), of(&[""])],
-            [None, None, None, None]
+            away.as_deref(),
+            Some("--otlp: away; it is tried again in 15s")
         );
+        assert_eq!(line("away", 15), None);
+        let busy = line("busy", 300);
+        assert_eq!(
+            busy.as_deref(),
+            Some("--otlp: busy; it is tried again in 5m")
+        );
+        assert_eq!(
+            line("", 15).as_deref(),
+            Some("--otlp: pushes succeed again")
+        );
+        assert_eq!(line("", 15), None);
     }
 }

@@ -60,17 +60,28 @@ impl Receiver {
             ))
         })?;
         let status = answer.status();
-        let after = answer.headers().get("retry-after");
-        let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let header = |name| answer.headers().get(name)?.to_str().ok();
+        let after = header("retry-after").and_then(|value| value.trim().parse().ok());
+        let kind = header("content-type").unwrap_or_default();
+        let is_page = kind
+            .trim_start()
+            .to_ascii_lowercase()
+            .starts_with("text/html");
         let body = answer
             .body_mut()
             .with_config()
             .limit(MOST_BYTES)
             .read_to_vec();
-        self.answered(status, &body.unwrap_or_default(), after)
+        self.answered(status, is_page, &body.unwrap_or_default(), after)
     }
 
-    fn answered(&self, status: StatusCode, body: &[u8], after: Option<u64>) -> Result<(), Refused> {
+    fn answered(
+        &self,
+        status: StatusCode,
+        is_page: bool,
+        body: &[u8],
+        after: Option<u64>,
+    ) -> Result<(), Refused> {
         let refused = |what: String| {
             Err(Refused {
                 why: format!("{}: {what}", self.url),
@@ -78,6 +89,10 @@ impl Receiver {
             })
         };
         match status.as_u16() {
+            // Of a proxy in front of the receiver, such as one for logins.
+            200..=299 if is_page => refused(format!(
+                "it answers {status} with a page of HTML, as no receiver does; give the receiver's own address, or --token-file or --header-file"
+            )),
             200..=299 => match metrics::rejected(body) {
                 Some((points, message)) => refused(format!(
                     "it takes all but {points} values: {:?}; see the receiver's log",
@@ -112,6 +127,8 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const LOGIN: &str = "<html>";
+
     #[test]
     fn each_answer_has_its_remedy() {
         let receiver = Receiver {
@@ -121,10 +138,11 @@ mod tests {
         };
         let of = |status, body: &str, after| {
             let status = StatusCode::from_u16(status).unwrap();
-            receiver.answered(status, body.as_bytes(), after)
+            receiver.answered(status, body == LOGIN, body.as_bytes(), after)
         };
         assert_eq!(of(200, "", None), Ok(()));
-        assert_eq!(of(202, "<html>", None), Ok(()));
+        let page = of(200, LOGIN, None).unwrap_err().why;
+        assert!(page.contains("give the receiver's own address"), "{page}");
         for (status, remedy) in [
             (401, "give --token-file"),
             (404, "in front of /v1/metrics"),

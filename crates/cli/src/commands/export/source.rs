@@ -11,7 +11,8 @@ use std::time::Instant;
 /// A folder of flight files.
 #[derive(Debug)]
 pub struct Source {
-    folder: PathBuf,
+    /// `None`: where the agent writes.
+    folder: Option<PathBuf>,
     /// `None`: every application.
     application: Option<String>,
     endpoints: usize,
@@ -28,7 +29,7 @@ struct Last {
 }
 
 impl Source {
-    pub fn new(folder: PathBuf, application: Option<String>, endpoints: usize) -> Source {
+    pub fn new(folder: Option<PathBuf>, application: Option<String>, endpoints: usize) -> Source {
         Source {
             folder,
             application,
@@ -39,7 +40,7 @@ impl Source {
 
     /// The folder that holds the files.
     pub fn folder(&self) -> PathBuf {
-        flight_counters::with_files(&self.folder)
+        flight_counters::with_files(self.folder.as_deref())
     }
 
     /// Refuses a folder that this user will never be able to read. One that is not there yet, or empty, may come.
@@ -72,7 +73,7 @@ impl Source {
         {
             return read.clone();
         }
-        let read = flight_counters::read(&self.folder, self.application.as_deref());
+        let read = flight_counters::read(self.folder.as_deref(), self.application.as_deref());
         let read = read.map(Arc::new).map_err(Arc::new);
         *last = Some(Last {
             ended: Instant::now(),
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_yet_is_no_reason_to_end() {
         let folder = tempfile::tempdir().unwrap();
-        let source = |path: PathBuf| Source::new(path, None, 20);
+        let source = |path: PathBuf| Source::new(Some(path), None, 20);
         let later = source(folder.path().join("later"));
         assert!(later.check().is_ok());
         let said = later.read().unwrap_err();
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn who_waited_for_a_reading_has_it_and_who_comes_later_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let source = Source::new(folder.path().to_owned(), None, 20);
+        let source = Source::new(Some(folder.path().to_owned()), None, 20);
         let asked = Instant::now();
         let first = source.read().unwrap_err();
         assert!(Arc::ptr_eq(&first, &source.read_for(asked).unwrap_err()));

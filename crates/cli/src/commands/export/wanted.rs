@@ -3,8 +3,7 @@
 use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
-use crate::client::AddressFlag;
-use crate::commands::flight_counters;
+use crate::client::{self, AddressFlag};
 use crate::listener::{address, name};
 use experiment::config::{Asked, Problem, parse_duration};
 use http::Uri;
@@ -26,10 +25,13 @@ const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::f
 /// What is exported.
 #[derive(Debug)]
 pub struct Wanted {
-    pub folder: PathBuf,
+    /// `None`: where the agent writes.
+    pub folder: Option<PathBuf>,
     /// `None`: every application.
     pub application: Option<String>,
     pub endpoints: usize,
+    /// Also the duration of requests by OpenTelemetry's names.
+    pub opentelemetry: bool,
     pub scrapes: Option<Scrapes>,
     pub pushes: Option<Pushes>,
     /// One push, and no more.
@@ -42,7 +44,6 @@ pub struct Scrapes {
     pub address: SocketAddr,
     pub path: String,
     pub hosts: Vec<String>,
-    pub opentelemetry: bool,
 }
 
 /// Where readings are pushed, and how.
@@ -72,11 +73,11 @@ impl Wanted {
         if !wrong.is_empty() {
             return Err(Failure::usage(wrong.join("\n")));
         }
-        let own = flight_counters::own_folder;
         Ok(Wanted {
-            folder: args.folder.clone().unwrap_or_else(own),
+            folder: args.folder.clone(),
             application: (args.application != "all").then(|| args.application.clone()),
             endpoints: args.endpoints.unwrap_or(metrics::ENDPOINTS),
+            opentelemetry: args.opentelemetry,
             scrapes,
             pushes,
             once: args.once,
@@ -110,12 +111,11 @@ fn scrapes(args: &ExportArgs, problems: &mut Vec<Problem>) -> Option<Scrapes> {
         address: address.ok()?,
         path: args.path.clone(),
         hosts,
-        opentelemetry: args.opentelemetry,
     })
 }
 
 fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
-    let asked = args.otlp.as_deref()?.trim().trim_end_matches('/');
+    let asked = args.otlp.as_deref()?.trim();
     let secrets = match (&args.token_file, &args.header_file) {
         (Some(file), _) => Secrets::Token(file.clone()),
         (None, Some(file)) => Secrets::Headers(file.clone()),
@@ -124,15 +124,20 @@ fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
     if let Err(failure) = secrets.headers() {
         wrong.push(failure.message);
     }
-    let url = match asked.ends_with(PATH) {
-        true => asked.to_owned(),
-        false => format!("{asked}{PATH}"),
-    };
-    let uri = OTLP.address(&url).and_then(|uri| match secrets {
+    let uri = OTLP.address(asked).and_then(|uri| match secrets {
         Secrets::None => Ok(uri),
         _ => OTLP.keeps_secrets(&uri).map(|()| uri),
     });
+    // What is checked, and shown in a message, is what was given.
+    let uri = uri.and_then(|uri| OTLP.address(&with_path(&uri)));
     let uri = uri.map_err(|failure| wrong.push(failure.message));
+    if let (Some(file), Ok(uri)) = (&args.ca, &uri)
+        && client::is_plain(uri)
+    {
+        wrong.push(format!(
+            "--ca = {file:?}: --otlp is not encrypted and has no certificate; give an https address, or no --ca"
+        ));
+    }
     let interval = Asked::new(args.interval.clone(), "--interval");
     let interval = parse_duration(&interval).and_then(|length| match INTERVALS.contains(&length) {
         true => Ok(length),
@@ -152,11 +157,24 @@ fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
     })
 }
 
+fn with_path(uri: &Uri) -> String {
+    let given = uri.to_string();
+    let given = given.trim_end_matches('/');
+    match given.ends_with(PATH) {
+        true => given.to_owned(),
+        false => format!("{given}{PATH}"),
+    }
+}
+
 /// Those that are given, and what receivers tell services and their pods apart by.
 fn resource(args: &ExportArgs, wrong: &mut Vec<String>) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for text in &args.resource {
         match text.split_once('=') {
+            Some((key, _)) if all.iter().any(|(one, _)| one == key.trim()) => wrong.push(format!(
+                "--resource = {text:?}: {} is given twice; give it once",
+                key.trim()
+            )),
             Some((key, value)) if !key.trim().is_empty() && !value.is_empty() => {
                 all.push((key.trim().to_owned(), value.to_owned()));
             }
@@ -167,15 +185,16 @@ fn resource(args: &ExportArgs, wrong: &mut Vec<String>) -> Vec<(String, String)>
     }
     let has = |key: &str| all.iter().any(|(one, _)| one == key);
     let mut usual = Vec::new();
-    if !has("service.name") {
-        match &args.service {
-            Some(name) if !name.trim().is_empty() => {
-                usual.push(("service.name".to_owned(), name.trim().to_owned()));
-            }
-            _ => wrong.push(
-                "--otlp wants the name that the application has in the receiver; give --service shop".to_owned(),
-            ),
-        }
+    let service = args.service.as_deref().map(str::trim);
+    match service.filter(|name| !name.is_empty()) {
+        Some(name) if has("service.name") => wrong.push(format!(
+            "--service = {name:?} (or OTEL_SERVICE_NAME): --resource has service.name as well; give one of them"
+        )),
+        Some(name) => usual.push(("service.name".to_owned(), name.to_owned())),
+        None if has("service.name") => {}
+        None => wrong.push(
+            "--otlp wants the name that the application has in the receiver; give --service shop".to_owned(),
+        ),
     }
     for key in ["service.instance.id", "host.name"] {
         if !has(key) {
@@ -221,13 +240,31 @@ mod tests {
         let said = said.unwrap_err().message;
         for part in [
             "--token-file = \"/none/token\"",
-            "--otlp = \"4318/v1/metrics\": no",
+            "--otlp = \"4318\": no",
             "--interval = \"15\": a time without a unit",
             "--resource = \"x\": no key",
             "give --service shop",
         ] {
             assert!(said.contains(part), "{part} in {said}");
         }
+        let said = wanted(
+            "--otlp http://a --ca /x --service shop --resource service.name=a --resource k=1 --resource k=2",
+        );
+        let said = said.unwrap_err().message;
+        for part in [
+            "--ca = \"/x\": --otlp is not encrypted",
+            "--resource = \"k=2\": k is given twice",
+            "--resource has service.name as well",
+        ] {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+        let said = wanted("--otlp https://a/?key=hunter2 --service shop").unwrap_err();
+        assert!(
+            said.message
+                .starts_with("--otlp = \"https://a/\": it has parameters"),
+            "{}",
+            said.message
+        );
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2").unwrap();
         let words = format!(
@@ -241,6 +278,12 @@ mod tests {
 
     #[test]
     fn what_is_given_takes_the_place_of_what_is_usual() {
+        for url in ["http://a", "http://a/v1/metrics/"] {
+            let pushes = wanted(&format!("--otlp {url} --service shop"))
+                .unwrap()
+                .pushes;
+            assert_eq!(pushes.unwrap().uri.to_string(), "http://a/v1/metrics");
+        }
         let words = "--otlp https://a/otlp/ --service shop --resource host.name=x --resource service.version=4=2";
         let pushes = wanted(words).unwrap().pushes.unwrap();
         assert_eq!(pushes.uri.to_string(), "https://a/otlp/v1/metrics");

@@ -6,14 +6,13 @@ use crate::{Failure, output};
 
 /// Prints them once.
 pub fn print(args: &InspectArgs) -> Result<u8, Failure> {
-    let own = flight_counters::own_folder();
     let folder = match args.sources.as_slice() {
-        [] => &own,
-        [folder] if !folder.is_file() => folder,
+        [] => None,
+        [folder] if !folder.is_file() => Some(folder.as_path()),
         _ => {
             return Err(Failure::usage(format!(
-                "--prometheus adds up one folder of flight files, and what removed files had counted, which is kept in the same folder; name one folder, or none for {}",
-                own.display()
+                "--prometheus adds up one folder of flight files, and what removed files had counted, which is kept in the same folder; name one folder, or one of such folders by user, of which it takes this user's, or none for {}",
+                flight_counters::with_files(None).display()
             )));
         }
     };

@@ -13,9 +13,9 @@ pub const DASHBOARD: Dashboard = Dashboard {
             lines(
                 "Instances",
                 "none",
-                "How many run each arm.",
+                "How many run each arm, and ran no other one in the last 5 minutes.",
                 &[(
-                    r#"count by (arm) (max by (job, instance, arm) (powerband_server_info{job="$job",arm!=""}))"#,
+                    r#"count by (arm) (job_instance:powerband_arm:info{job="$job"})"#,
                     "{{arm}}",
                 )],
             ),
@@ -69,7 +69,7 @@ pub const DASHBOARD: Dashboard = Dashboard {
                 "bytes",
                 "",
                 &[(
-                    r#"sum by (arm) (powerband_resident_memory_bytes{job="$job"} * on (job, instance) group_left (arm) max by (job, instance, arm) (powerband_server_info{job="$job",arm!=""})) / sum by (arm) (powerband_processes{job="$job"} * on (job, instance) group_left (arm) max by (job, instance, arm) (powerband_server_info{job="$job",arm!=""}))"#,
+                    r#"sum by (arm) (powerband_resident_memory_bytes{job="$job"} * on (job, instance) group_left (arm) job_instance:powerband_arm:info{job="$job"}) / sum by (arm) (powerband_processes{job="$job"} * on (job, instance) group_left (arm) job_instance:powerband_arm:info{job="$job"})"#,
                     "{{arm}}",
                 )],
             ),

@@ -29,7 +29,7 @@ pub const DASHBOARD: Dashboard = Dashboard {
                 lines(
                     "Threads in use",
                     "percentunit",
-                    "Time of requests, in threads' worth of it, by the threads that serve. Near 100 % requests queue.",
+                    "Time of requests and jobs, in threads' worth of it, by the threads that serve. Near 100 % requests queue.",
                     &[(
                         r#"job:powerband_threads_busy:ratio_rate5m{job=~"$job"}"#,
                         "{{job}}",

@@ -96,11 +96,11 @@ pub const DASHBOARD: Dashboard = Dashboard {
                     )],
                 ),
                 lines(
-                    "Waiting for a connection, mean of a request",
+                    "Waiting for a connection, mean of a request or job",
                     "s",
                     "Above 10 ms: a larger pool, or fewer threads.",
                     &[(
-                        r#"sum(rate(powerband_pool_wait_seconds_total{job="$job",instance=~"$instance"}[$__rate_interval])) / sum(rate(powerband_requests_total{job="$job",instance=~"$instance"}[$__rate_interval]))"#,
+                        r#"sum(rate(powerband_pool_wait_seconds_total{job="$job",instance=~"$instance"}[$__rate_interval])) / (sum(rate(powerband_requests_total{job="$job",instance=~"$instance"}[$__rate_interval])) + (sum(rate(powerband_jobs_total{job="$job",instance=~"$instance"}[$__rate_interval])) or 0 * sum(rate(powerband_requests_total{job="$job",instance=~"$instance"}[$__rate_interval]))))"#,
                         "wait",
                     )],
                 ),
