@@ -118,7 +118,7 @@ mod tests {
     const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
 
     /// Columns that hold a whole answer.
-    const WIDE: u16 = 500;
+    const WIDE: u16 = 1_000;
 
     /// Ids, lengths and sizes differ in length, and a folder without a document has no length.
     #[test]
