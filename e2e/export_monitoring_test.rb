@@ -12,6 +12,7 @@ class ExportMonitoringTest < PowerbandTest
 
   MONITORING = File.join(ROOT, "packaging/monitoring")
   RULES = File.join(MONITORING, "powerband.rules.yml")
+  SCALED_ON = %w[job:powerband_request_queue_seconds:mean2m job:powerband_threads_in_use:ratio_avg2m].freeze
 
   def setup
     super
@@ -55,34 +56,59 @@ class ExportMonitoringTest < PowerbandTest
     assert_promtool "check", "rules", file
   end
 
-  # The manifests name the rule that records the queue time, in words that Prometheus understands.
-  def test_manifests_scale_on_the_queue_time
-    page = File.read(File.join(ROOT, "docs/export.md"))
-    documents = page.scan(/^```yaml\n(.*?)^```$/m).flatten.flat_map { |text| YAML.load_stream(text) }
+  # The manifests name the rules, in words that Prometheus understands.
+  def test_manifests_scale_on_queue_time_and_threads_in_use
+    documents = manifests
     kinds = documents.to_h { |document| [document["kind"], document] }
-    recorded = "job:powerband_request_queue_seconds:mean2m"
-    assert_includes rules.map { |rule| rule["record"] }, recorded
-    hpa = kinds.fetch("HorizontalPodAutoscaler").dig("spec", "metrics").fetch(0).fetch("external")
-    adapter = documents.find { |document| document.key?("externalRules") }.fetch("externalRules").fetch(0)
-    assert_equal adapter.dig("name", "as"), hpa.dig("metric", "name")
-    assert_includes adapter.fetch("seriesQuery"), recorded
+    adapter = documents.find { |document| document.key?("externalRules") }.fetch("externalRules")
+    hpa = kinds.fetch("HorizontalPodAutoscaler").dig("spec", "metrics").map { |metric| metric.fetch("external") }
     triggers = kinds.fetch("ScaledObject").dig("spec", "triggers")
-    trigger = triggers.fetch(0)
-    assert_equal "prometheus", trigger["type"]
-    assert_includes trigger.dig("metadata", "query"), recorded
-    of_adapter = adapter.fetch("metricsQuery").sub("<<.Series>>", recorded).gsub("<<.LabelMatchers>>", 'job="shop"')
-    triggers.each { |one| assert_equal "false", one.dig("metadata", "ignoreNullValues") }
-    [trigger.dig("metadata", "query"), of_adapter].each { |query| assert_one_queue_time query }
+    triggers.each { |trigger| assert_equal %w[prometheus false], [trigger["type"], trigger.dig("metadata", "ignoreNullValues")] }
+    queue, threads = SCALED_ON.each_with_index.map do |recorded, at|
+      assert_includes rules.map { |rule| rule["record"] }, recorded
+      assert_equal adapter[at].dig("name", "as"), hpa[at].dig("metric", "name")
+      assert_equal recorded, adapter[at].fetch("seriesQuery")
+      filled = adapter[at].fetch("metricsQuery").gsub("<<.Series>>", recorded).gsub("<<.LabelMatchers>>", 'job="shop"')
+      [triggers[at].dig("metadata", "query"), filled]
+    end
+    queue.each { |query| assert_one_queue_time query }
+    threads.each { |query| assert_one_share_of_threads query }
+  end
+
+  # An alert that the rules cannot have, because it names a job.
+  def test_the_alert_of_the_page_is_one
+    file = File.join(@dir, "page.yml")
+    File.write(file, manifests.find { |document| document.key?("groups") }.to_yaml)
+    assert_promtool "check", "rules", file
   end
 
   private
 
-  # A scaler takes one value: the queue time, 0 where no request's is known, and none where there are no series.
+  def manifests
+    page = File.read(File.join(ROOT, "docs/export.md"))
+    page.scan(/^```yaml\n(.*?)^```$/m).flatten.flat_map { |text| YAML.load_stream(text) }
+  end
+
+  # A scaler takes one value: the queue time, 0 where no request's is known, and none where there are no series or none any more.
   def assert_one_queue_time(query)
-    requests = ["powerband_requests_total", "0+600x20"]
-    queue = [["powerband_request_queue_seconds_sum", "0+60x20"], ["powerband_request_queue_seconds_count", "0+600x20"]]
-    idle = queue.map { |name, _| [name, "0x20"] }
-    cases = { [requests, *queue] => 0.1, [requests, *idle] => 0, [requests] => 0, [] => nil }
+    queue = %w[powerband_request_queue_seconds_sum powerband_request_queue_seconds_count]
+    requests = { "powerband_requests_total" => "0+600x20" }
+    busy = requests.merge(queue.zip(%w[0+60x20 0+600x20]).to_h)
+    idle = requests.merge(queue.zip(%w[0x20 0x20]).to_h)
+    ended = busy.transform_values { |values| values.sub("x20", "x6") }
+    assert_values query, busy => 0.1, idle => 0, requests => 0, ended => nil, {} => nil
+  end
+
+  # Requests that hang count.
+  def assert_one_share_of_threads(query)
+    threads = { "powerband_threads" => "12x20" }
+    hang = threads.merge("powerband_requests_in_flight" => "12x20", "powerband_request_duration_seconds_sum" => "5x20")
+    none = { "powerband_threads" => "0x20", "powerband_requests_in_flight" => "0x20" }
+    ended = hang.transform_values { |values| values.sub("x20", "x6") }
+    assert_values query, hang => 1, none => nil, ended => nil, {} => nil
+  end
+
+  def assert_values(query, cases)
     tests = cases.map do |series, value|
       series = series.map { |name, values| { "series" => %(#{name}{job="shop",instance="a"}), "values" => values } }
       samples = [value && { "labels" => "{}", "value" => value }].compact

@@ -29,9 +29,9 @@ pub const DASHBOARD: Dashboard = Dashboard {
                 lines(
                     "Threads in use",
                     "percentunit",
-                    "Time of requests and jobs, in threads' worth of it, by the threads that serve. Near 100 % requests queue.",
+                    "Requests and jobs that run, by the threads that serve. Near 100 % requests queue.",
                     &[(
-                        r#"job:powerband_threads_busy:ratio_rate5m{job=~"$job"}"#,
+                        r#"job:powerband_threads_in_use:ratio_avg5m{job=~"$job"}"#,
                         "{{job}}",
                     )],
                 ),
