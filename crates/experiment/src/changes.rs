@@ -72,9 +72,17 @@ fn take_unread(app: &Path, changes: &mut Vec<FileChange>) -> Option<String> {
     let change = changes.remove(at);
     let added = change.diff.lines().filter(|line| !line.starts_with("+++"));
     let added: Vec<&str> = added.filter_map(|line| line.strip_prefix('+')).collect();
+    // Otherwise it seems to repeat the number of threads of the server's file.
+    let pool = match added
+        .iter()
+        .any(|line| line.starts_with("RAILS_MAX_THREADS="))
+    {
+        true => "; Rails sizes its pool of database connections by RAILS_MAX_THREADS",
+        false => "",
+    };
     Some(format!(
         "set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because Gemfile.lock has no dotenv gem \
-         that would load them from a file: {}",
+         that would load them from a file: {}{pool}",
         added.join(" ")
     ))
 }

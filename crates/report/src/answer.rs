@@ -140,7 +140,7 @@ impl Compared<'_> {
     fn told(&self, document: &Document, figure: impl Fn(&ArmSummary) -> String) -> String {
         let found = &self.found;
         match self.other {
-            None => format!(", {} today: {found}", figure(self.today)),
+            None => format!(", {} with today's settings: {found}", figure(self.today)),
             Some(other) => format!(
                 "; the best alternative, {}, {}: {found}",
                 called(document, other),
@@ -245,8 +245,7 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .find(|rates| unclear && rates.arm == arm.name);
     let apart = searched.map_or_else(String::new, |rates| match rates.search.low_per_s {
         Some(low) => format!(
-            "; the search for the highest rate, which has more requests but measured the configurations one after the other, met the limit \
-             up to {} with 95 % confidence",
+            ", but the search for the highest rate, with longer windows, met the limit up to {} (95 % confidence)",
             per_s(low)
         ),
         None => "; the search for the highest rate does not count here".to_owned(),

@@ -263,7 +263,7 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     if others && document.assertions.is_empty() {
         let metric = document.plan.objective.metric().words();
         sheet.prose(&format!(
-            "The answer rests on {metric} alone. What else the configurations differ in:"
+            "The verdict is by {metric}. What else the configurations differ in:"
         ));
     }
     if !document.latency.is_empty() {

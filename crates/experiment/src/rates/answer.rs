@@ -61,7 +61,10 @@ fn highest(search: &RateSearch) -> (String, u8) {
         format!(" This rate may be too high: {why}.")
     });
     let doubt = match search.plan_for_per_s {
-        Some(rate) => format!("{doubt} Plan for at most {} (80 %): {GROWS}.", figure(rate)),
+        Some(rate) => format!(
+            "{doubt} Plan for at most {} (80 % of that): {GROWS}.",
+            figure(rate)
+        ),
         None => doubt,
     };
     if let Some(why) = &search.out_of_reach {
@@ -286,7 +289,7 @@ mod tests {
         search.plan_for_per_s = Some(82.4);
         let said = answer(&search).0;
         assert!(
-            said.ends_with(&format!(" Plan for at most 82.4 (80 %): {GROWS}.")),
+            said.ends_with(&format!(" Plan for at most 82.4 (80 % of that): {GROWS}.")),
             "{said}"
         );
     }

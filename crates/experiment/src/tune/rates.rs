@@ -219,7 +219,7 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     let plan_for = rates.last().and_then(|of| {
         let rate = figure(of.search.plan_for_per_s?);
         Some(format!(
-            " Plan for at most {rate} (80 %) with {}: {GROWS}.",
+            " Plan for at most {rate} with {} (80 % of that): {GROWS}.",
             of.words()
         ))
     });
@@ -371,7 +371,7 @@ mod tests {
         let said = told(&[before.clone(), after.clone()]);
         assert!(
             said.ends_with(&format!(
-                " Plan for at most 75.2 (80 %) with single × 3 threads: {GROWS}."
+                " Plan for at most 75.2 with single × 3 threads (80 % of that): {GROWS}."
             )),
             "{said}"
         );

@@ -17,9 +17,7 @@ fn compared() -> Document {
 fn a_response_time_has_a_verdict_and_decides_nothing() {
     let page = page(&compared());
     assert!(
-        page.contains(
-            "The answer rests on throughput alone. What else the configurations differ in:"
-        ),
+        page.contains("The verdict is by throughput. What else the configurations differ in:"),
         "{page}"
     );
     let row = page

@@ -43,7 +43,7 @@ fn a_change_is_told_from_the_answer_to_the_details() {
     holds(
         &page,
         &[
-            "Throughput 170/s at most, 42.0/s today: +302 % (+295 to +314), 9 blocks",
+            "Throughput 170/s at most, 42.0/s with today's settings: +302 % (+295 to +314), 9 blocks",
             "Latency 99 % within 26.2 ms at 29.4/s; 0.00 % of 3,000 requests took longer than 500 ms (1.00 % allowed): not proven \
              (with 95 % confidence 0.00 % to 15.00 %)",
             "Memory 26 MiB of 2048 MiB allowed: kept",
@@ -179,7 +179,7 @@ fn the_change_stands_behind_what_was_asked_for() {
         &page,
         &[
             "Throughput 170/s",
-            "Memory 26 MiB of 2048 MiB allowed: kept, 52 MiB today: -40.0 % (-45.0 to -35.0), 9 blocks",
+            "Memory 26 MiB of 2048 MiB allowed: kept, 52 MiB with today's settings: -40.0 % (-45.0 to -35.0), 9 blocks",
             "comparison memory verdict",
         ],
     );
@@ -212,7 +212,7 @@ fn a_change_of_latency_says_of_which_percentile_it_is() {
     holds(
         &page(&document),
         &[
-            "99 % within 26.2 ms at 29.4/s, 52.0 ms today: p95 -40.0 % (-45.0 to -35.0), 9 blocks; no limit was given",
+            "99 % within 26.2 ms at 29.4/s, 52.0 ms with today's settings: p95 -40.0 % (-45.0 to -35.0), 9 blocks; no limit was given",
         ],
     );
 }
@@ -286,7 +286,10 @@ fn memory_beside_memory_has_an_interval_or_claims_nothing() {
     document.plan.objective.max_memory_bytes = None;
     document.memory = vec![memory];
     let page = page(&document);
-    holds(&page, &["today: +20.0 % (+10.0 to +30.0)", "more"]);
+    holds(
+        &page,
+        &["today's settings: +20.0 % (+10.0 to +30.0)", "more"],
+    );
     let single = "The memory of the other configurations is a single figure";
     assert_eq!(page.contains(single), document.arms.len() > 2, "{page}");
 }

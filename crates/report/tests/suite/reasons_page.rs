@@ -162,8 +162,7 @@ fn an_answer_whose_medians_give_another_change_says_why() {
     assert!(!flat(&page(&document)).contains(why));
     document.arms[1].capacity_per_s = Some(190.0);
     let said = flat(&page(&document));
-    let throughput =
-        "Throughput 190/s at most, 42.0/s today: +293 % (+288 to +298), 9 blocks. The change";
+    let throughput = "Throughput 190/s at most, 42.0/s with today's settings: +293 % (+288 to +298), 9 blocks. The change";
     assert!(said.contains(throughput) && said.contains(why), "{said}");
 }
 
@@ -171,7 +170,7 @@ fn an_answer_whose_medians_give_another_change_says_why() {
 #[test]
 fn a_limit_that_is_not_proven_has_what_the_search_showed() {
     let mut document = sample("tune");
-    let shown = "met the limit up to 165/s with 95 % confidence";
+    let shown = "met the limit up to 165/s (95 % confidence)";
     let unknown = "Whether p99 ≤ 500 ms is kept at that rate is not known";
     let said = flat(&page(&document));
     assert!(said.contains(shown) && !said.contains(unknown), "{said}");

@@ -192,7 +192,7 @@ impl Display for Growing {
         };
         let remedy = match self.plan_for_per_s() {
             None => "a longer --budget lengthens the windows".to_owned(),
-            Some(rate) => format!("plan for at most {} (80 %)", figure(rate)),
+            Some(rate) => format!("plan for at most {} (80 % of it)", figure(rate)),
         };
         write!(
             f,
