@@ -272,7 +272,7 @@ fn variables_of_an_environment_file_that_nothing_loads_are_set_by_hand() {
     assert_eq!(taken(), (None, 2));
     std::fs::remove_file(&lock).unwrap();
     std::fs::write(app.path().join(".env"), "").unwrap();
-    assert_eq!(taken(), (None, 2), "whoever wrote it has it read");
+    assert_eq!(taken(), (None, 2), "its author has it loaded");
 }
 
 #[test]

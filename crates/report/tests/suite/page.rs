@@ -286,10 +286,7 @@ fn memory_beside_memory_has_an_interval_or_claims_nothing() {
     document.plan.objective.max_memory_bytes = None;
     document.memory = vec![memory];
     let page = page(&document);
-    holds(
-        &page,
-        &["today's settings: +20.0 % (+10.0 to +30.0)", "more"],
-    );
+    holds(&page, &["settings: +20.0 % (+10.0 to +30.0)", "more"]);
     let single = "The memory of the other configurations is a single figure";
     assert_eq!(page.contains(single), document.arms.len() > 2, "{page}");
 }
