@@ -73,6 +73,12 @@ impl Change {
         change
     }
 
+    /// The lines that the diff adds, without credentials where it has none.
+    pub(crate) fn added(&self) -> impl Iterator<Item = &str> {
+        let lines = self.diff.lines().filter(|line| !line.starts_with("+++"));
+        lines.filter_map(|line| line.strip_prefix('+'))
+    }
+
     /// Whether a removed line is hidden, so that `git apply` does not find it in the file.
     #[must_use]
     pub fn hides_a_line(&self) -> bool {

@@ -26,7 +26,7 @@ pub use recommended::{
     Server, SpawnMethod, Variable,
 };
 pub use systemd::drop_in;
-pub use written::{Written, write_down};
+pub use written::{Written, variables_by_hand, write_down};
 
 /// The knobs to write down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -138,7 +138,7 @@ pub struct Files {
     pub puma: Option<File>,
     /// `config/unicorn.rb`, for Unicorn alone.
     pub unicorn: Option<File>,
-    /// `.env`
+    /// `.env`; where the application loads none, [`crate::variables_by_hand`] has the variables.
     pub environment: Option<File>,
     pub dockerfile: Option<File>,
     /// The drop-in of the service's unit: see [`crate::drop_in`] for its path.

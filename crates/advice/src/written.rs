@@ -36,6 +36,35 @@ fn needed(recommended: &Recommended) -> Option<Needed> {
     })
 }
 
+/// The variables of a recommendation for an application that loads no file of them.
+#[must_use]
+pub fn variables_by_hand(recommended: &Recommended) -> Vec<Note> {
+    // `write_down` has noted what is no plain variable.
+    let wanted = variable::wanted(recommended, &mut Vec::new());
+    let mut notes = Vec::new();
+    let change = environment::write(".env", "", &wanted, &mut notes);
+    let added: Vec<&str> = change.added().collect();
+    // Otherwise it seems to repeat the number of threads of the server's file.
+    let pool = match added
+        .iter()
+        .any(|line| line.starts_with("RAILS_MAX_THREADS="))
+    {
+        true => "; Rails sizes its pool of database connections by RAILS_MAX_THREADS",
+        false => "",
+    };
+    if !added.is_empty() {
+        notes.push(Note::new(
+            "variables",
+            format!(
+                "set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because no dotenv gem would load \
+                 them from a file: {}{pool}",
+                added.join(" ")
+            ),
+        ));
+    }
+    notes
+}
+
 /// Writes a recommendation into the files that are wanted. Applied to its own output it changes nothing.
 #[must_use]
 pub fn write_down(recommended: &Recommended, files: &Files) -> Written {

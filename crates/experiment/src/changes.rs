@@ -27,7 +27,6 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let bundle = bench.arm_environments.bundle(&arm.overlay);
     let variables = without_bundle(bench.variables(arm), bundle, &arm.overlay);
     let (mut changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
-    left.extend(take_unread(&experiment.app_dir, &mut changes));
     for change in &mut changes {
         change.crc32 = Some(crc32(&experiment.app_dir.join(&change.path)));
     }
@@ -58,33 +57,13 @@ pub fn crc32(file: &Path) -> u32 {
     std::fs::read(file).map_or(0, |bytes| crc32fast::hash(&bytes))
 }
 
-/// Takes out a new `.env` of an application that loads none: its variables are set by hand.
-fn take_unread(app: &Path, changes: &mut Vec<FileChange>) -> Option<String> {
-    let at = changes
-        .iter()
-        .position(|change| change.path == ENVIRONMENT)?;
+/// The application's environment file, where there is one or a gem that would load a new one.
+fn environment(app: &Path) -> Option<File> {
     let is_read = ["dotenv", "dotenv-rails"]
         .iter()
         .any(|gem| servers::bundles(app, gem));
-    if is_read || app.join(ENVIRONMENT).exists() {
-        return None;
-    }
-    let change = changes.remove(at);
-    let added = change.diff.lines().filter(|line| !line.starts_with("+++"));
-    let added: Vec<&str> = added.filter_map(|line| line.strip_prefix('+')).collect();
-    // Otherwise it seems to repeat the number of threads of the server's file.
-    let pool = match added
-        .iter()
-        .any(|line| line.starts_with("RAILS_MAX_THREADS="))
-    {
-        true => "; Rails sizes its pool of database connections by RAILS_MAX_THREADS",
-        false => "",
-    };
-    Some(format!(
-        "set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because Gemfile.lock has no dotenv gem \
-         that would load them from a file: {}{pool}",
-        added.join(" ")
-    ))
+    let file = app.join(ENVIRONMENT);
+    (is_read || file.exists()).then(|| as_it_is(&file, Path::new(ENVIRONMENT)))
 }
 
 /// Everything that the arm sets: in the files as diffs, and the rest with the reason why it is in none.
@@ -94,7 +73,12 @@ fn set_down(
     variables: &BTreeMap<String, String>,
     files: &Files,
 ) -> (Vec<FileChange>, Vec<String>) {
-    let written = advice::write_down(&recommended(kind, arm, variables), files);
+    let recommended = recommended(kind, arm, variables);
+    let mut written = advice::write_down(&recommended, files);
+    if files.environment.is_none() {
+        let by_hand = advice::variables_by_hand(&recommended);
+        written.notes.extend(by_hand);
+    }
     let by_hand = by_hand(kind, arm, files);
     let notes = written
         .notes
@@ -165,7 +149,7 @@ fn files(bench: &Bench<'_>) -> Files {
     };
     let named = |path: &Path| as_it_is(path, path);
     let mut files = Files {
-        environment: Some(as_it_is(&app.join(ENVIRONMENT), Path::new(ENVIRONMENT))),
+        environment: environment(app),
         dockerfile: existing(app, "Dockerfile"),
         database_yml: existing(app, "config/database.yml"),
         systemd: drop_in(experiment),

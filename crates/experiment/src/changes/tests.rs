@@ -239,40 +239,48 @@ fn a_pool_does_not_write_down_the_database_of_the_trials() {
 }
 
 #[test]
-fn variables_of_an_environment_file_that_nothing_loads_are_set_by_hand() {
+fn an_environment_file_is_written_where_something_loads_it() {
     let app = tempfile::tempdir().unwrap();
-    let change = |path: &str, diff: &str| FileChange {
-        path: path.to_owned(),
-        diff: diff.to_owned(),
-        hidden: false,
-        crc32: None,
-    };
-    let all = [
-        change(
-            "config/puma.rb",
-            "--- a/config/puma.rb\n+++ b/config/puma.rb\n+threads 4, 4\n",
-        ),
-        change(
-            ".env",
-            "--- a/.env\n+++ b/.env\n@@ -0,0 +1,2 @@\n+A=1\n+B=2\n",
-        ),
-    ];
-    let taken = || {
-        let mut changes = all.to_vec();
-        let by_hand = take_unread(app.path(), &mut changes);
-        (by_hand, changes.len())
-    };
-    let (by_hand, left) = taken();
-    let by_hand = by_hand.unwrap();
-    assert!(by_hand.ends_with(" from a file: A=1 B=2"), "{by_hand}");
-    assert_eq!(left, 1);
-    assert_eq!(take_unread(app.path(), &mut all[..1].to_vec()), None);
+    let is_written = || environment(app.path()).is_some();
+    assert!(!is_written());
     let lock = app.path().join("Gemfile.lock");
     std::fs::write(&lock, "GEM\n  specs:\n    dotenv-rails (3.1.4)\n").unwrap();
-    assert_eq!(taken(), (None, 2));
+    assert!(is_written());
     std::fs::remove_file(&lock).unwrap();
     std::fs::write(app.path().join(".env"), "").unwrap();
-    assert_eq!(taken(), (None, 2), "its author has it loaded");
+    assert!(is_written(), "its author has it loaded");
+}
+
+#[test]
+fn variables_that_no_file_holds_are_set_by_hand_without_credentials() {
+    let [bare, _] = applications();
+    let files = Files {
+        environment: None,
+        ..bare
+    };
+    let pairs = [
+        ("env.MY_CACHE", "on"),
+        ("env.UPSTREAM", "http://me:hunter2@upstream.internal/"),
+        ("gc.heap_growth_factor", "1.3"),
+    ];
+    let overlay = Overlay::of(&pairs).unwrap();
+    let settings = all_settings(ServerKind::Puma)[2];
+    let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &files);
+    assert!(
+        added.iter().all(|line| !line.contains("MY_CACHE")),
+        "{added:?}"
+    );
+    let variables = by_hand.iter().find(|line| line.starts_with("variables: "));
+    let variables = variables.unwrap();
+    for part in [
+        "MY_CACHE=on",
+        "RUBY_GC_HEAP_GROWTH_FACTOR=1.3",
+        "by RAILS_MAX_THREADS",
+    ] {
+        assert!(variables.contains(part), "{variables}");
+    }
+    assert!(!by_hand.concat().contains("hunter2"), "{by_hand:?}");
+    assert!(!by_hand.concat().contains("this file"), "{by_hand:?}");
 }
 
 #[test]
