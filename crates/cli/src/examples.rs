@@ -107,7 +107,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "A sidecar that Prometheus scrapes by the pod's address",
-                "powerband export --listen 0.0.0.0:9401 --application /srv/shop",
+                "powerband export --listen 0.0.0.0:9401",
             ),
             (
                 "To a collector of OpenTelemetry, every 15 seconds",

@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod client;
 mod commands;
+mod count_bar;
 mod examples;
 mod filter_parameters;
 mod listener;

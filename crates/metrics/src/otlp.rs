@@ -157,9 +157,10 @@ fn instrument(family: &Family) -> (String, &'static str) {
     if family.name == open_telemetry::NAME {
         return ("http.server.request.duration".to_owned(), "s");
     }
-    let name = family.name.trim_start_matches("powerband_");
+    let whole = family.name.as_str();
+    let name = whole.strip_prefix("powerband_").unwrap_or(whole);
     let name = match family.kind {
-        Type::Counter => name.trim_end_matches("_total"),
+        Type::Counter => name.strip_suffix("_total").unwrap_or(name),
         _ => name,
     };
     let units = [("_seconds", "s"), ("_bytes", "By")];

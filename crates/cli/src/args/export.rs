@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Folder of flight files, or of such folders by user, of which it takes this user's alone, while inspect takes all [default: this user's files where the agent writes: $POWERBAND_DIR, else powerband in
-    /// $XDG_RUNTIME_DIR or /tmp]
+    /// Folder of flight files; of a folder that has one for each user, this user's is read [default: where the agent writes:
+    /// $POWERBAND_DIR, else powerband in $XDG_RUNTIME_DIR or /tmp]
     #[arg(value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
     /// Endpoints, and job classes, that have series: those with the most requests [default: 20]

@@ -9,11 +9,10 @@ mod validate;
 mod words;
 
 use crate::args::PredictArgs;
+use crate::count_bar::CountBar;
 use crate::{Failure, asked, output};
 use ::predict::{Application, Bench, Machine, PredictError, Question, WhatIf};
 use ask::Wanted;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Draws of the trace behind each interval: each costs a simulation.
@@ -157,15 +156,8 @@ fn survey(
     question: &Question,
     quiet: bool,
 ) -> Result<Vec<::predict::Surveyed>, Failure> {
-    let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
-        let bar = ProgressBar::new(question.points.len() as u64);
-        let template = "{bar:24} {pos}/{len} configurations  {elapsed} elapsed, {eta} left";
-        let style = ProgressStyle::with_template(template);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.tick();
-        bar
-    });
-    if bar.is_none() && !quiet {
+    let bar = CountBar::new(question.points.len(), "configurations", quiet);
+    if !bar.is_drawn() && !quiet {
         output::say(&format!(
             "simulating {} at {}",
             run::counted(question.points.len() as u64, "configuration"),
@@ -173,16 +165,9 @@ fn survey(
         ));
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = || {
-        if let Some(bar) = &bar {
-            bar.inc(1);
-        }
-    };
-    let found = bench.survey(question, threads, done);
-    if let Some(bar) = &bar {
-        bar.finish_and_clear();
-    }
-    found.map_err(refused)
+    bench
+        .survey(question, threads, || bar.step())
+        .map_err(refused)
 }
 
 /// No honest answer, but for what is asked wrongly.

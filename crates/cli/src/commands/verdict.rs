@@ -1,15 +1,14 @@
 //! `verdict`: asks Prometheus for the series of an experiment in production, and prints the verdict.
 
 mod credentials;
-mod progress;
 mod prometheus;
 
 use super::experiment_file::{self, halted_path};
 use super::folder_of;
 use crate::args::VerdictArgs;
+use crate::count_bar::CountBar;
 use crate::{Failure, output};
 use fleet::{Asked, Experiment, Family, Gathered, instant};
-use progress::Progress;
 use prometheus::Prometheus;
 use run::production::{Document, Halted, State, Verdict};
 use std::io::Write;
@@ -73,7 +72,7 @@ fn gathered(
     let mut gathered = Gathered::of(experiment);
     let mut previous: Option<Family> = None;
     let queries = fleet::queries(experiment, slices, &args.matchers);
-    let progress = Progress::of(queries.len());
+    let progress = CountBar::new(queries.len(), "queries answered", false);
     for query in queries {
         // The queries of arms come first. Without any arm, the others are not needed.
         let is_next = previous.is_some_and(|previous| previous != query.family);

@@ -1,8 +1,9 @@
 //! Who meets the baseline: among survivors equivalent to the best within the margin, the smallest; and the best of the others.
 
+use super::race;
 use crate::judge::{self, Judging};
 use crate::request::Arm;
-use run::{Comparison, Document, Feasibility, Stage, Trial};
+use run::{Document, Feasibility, Stage, Trial};
 use stats::{Range, Size};
 
 /// The arms that are to be confirmed.
@@ -38,7 +39,7 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
     let near: Vec<&Arm> = rated
         .iter()
         .filter(|(arm, ratio)| {
-            let accepted = margin * noise(document, baseline, arm);
+            let accepted = margin * noise(document, arm);
             let behind = in_shared_rounds(document, arm, best.0).is_some_and(|of| of > accepted);
             let lost = behind || chain.iter().any(|(other, _)| other == arm);
             *arm == best.0 || (*ratio * accepted >= best.1 && !lost)
@@ -86,12 +87,12 @@ fn overtaken<'a>(
 /// One standard error of the ratio of two equal arms in as many rounds as this arm was in, as a factor. A smaller arm that is within
 /// it goes first, because the best by estimate is the second finalist and replaces it if it is shown to be better. 1 where the
 /// deciding comparison has no room for a second one.
-fn noise(document: &Document, baseline: &Arm, arm: &Arm) -> f64 {
+fn noise(document: &Document, arm: &Arm) -> f64 {
     if document.plan.finalists.unwrap_or(1) < 2 {
         return 1.0;
     }
-    let rounds = compared(document, baseline, arm).map_or(1, |c| c.blocks.max(1));
-    (document.plan.detectable.sd_log_ratio / f64::from(rounds).sqrt()).exp()
+    let rounds = race::rounds_of(document, |trial| trial.arm == arm.name).max(1);
+    (document.plan.detectable.sd_log_ratio / (rounds as f64).sqrt()).exp()
 }
 
 /// How many times as much `arm` served as `other` in the rounds that had both; `None` without such a round.
@@ -114,10 +115,6 @@ pub fn smaller(document: &Document, candidate: &Arm, baseline: &Arm) -> bool {
 }
 
 fn ratio(document: &Document, baseline: &Arm, arm: &Arm) -> Option<f64> {
-    compared(document, baseline, arm).map(|comparison| comparison.ratio)
-}
-
-fn compared(document: &Document, baseline: &Arm, arm: &Arm) -> Option<Comparison> {
     let judging = Judging::once(document);
     judge::compare(
         &document.trials,
@@ -126,6 +123,7 @@ fn compared(document: &Document, baseline: &Arm, arm: &Arm) -> Option<Comparison
         &arm.name,
         judging,
     )
+    .map(|c| c.ratio)
 }
 
 /// How the race leaves an arm to its limits: proof is for the confirmation, here the estimate counts.

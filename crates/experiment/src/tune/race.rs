@@ -82,16 +82,19 @@ pub fn race(
 
 /// In how many of the rounds an arm was: the neighbours of a good one come later, and a round may be full.
 pub fn rounds(document: &Document, arm: &Arm) -> String {
-    let of = |of: &dyn Fn(&Trial) -> bool| {
-        let trials = document.trials.iter();
-        let race = trials.filter(|t| t.stage == Stage::Race && t.counts() && of(t));
-        race.map(|t| t.block).collect::<BTreeSet<u32>>().len()
-    };
-    let (all, mine) = (of(&|_| true), of(&|t| t.arm == arm.name));
+    let all = rounds_of(document, |_| true);
+    let mine = rounds_of(document, |trial| trial.arm == arm.name);
     match mine == all {
         true => "in all elimination rounds".to_owned(),
         false => format!("in {mine} of {all} elimination rounds"),
     }
+}
+
+/// The number of rounds with a trial of this kind that counts.
+pub fn rounds_of(document: &Document, of: impl Fn(&Trial) -> bool) -> usize {
+    let trials = document.trials.iter();
+    let race = trials.filter(|t| t.stage == Stage::Race && t.counts() && of(t));
+    race.map(|t| t.block).collect::<BTreeSet<u32>>().len()
 }
 
 impl Raced {

@@ -26,7 +26,7 @@ impl Page {
     pub fn answer(&self, question: &Question<'_>) -> Answer {
         match question.path() {
             path if path == self.path => self.scrape(),
-            // That the servers have no files yet is no reason to restart the exporter.
+            // It lives without flight files, too: a restart of the exporter makes none.
             "/livez" => Answer::plain("200 OK", "ok\n"),
             _ => Answer::plain(
                 "404 Not Found",

@@ -60,12 +60,12 @@ impl Source {
         }
     }
 
-    /// Reads the folder. Who comes while another reads waits for the end of that reading and has it too.
+    /// Reads the folder. A caller that comes during another's reading waits for its end and gets the same.
     pub fn read(&self) -> Read {
         self.read_for(Instant::now())
     }
 
-    /// For who asked at an instant.
+    /// For a caller that asked at this instant.
     fn read_for(&self, asked: Instant) -> Read {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Last { ended, read }) = &*last
