@@ -9,7 +9,6 @@ require_relative "../support/cluster"
 require_relative "../support/figures"
 require_relative "../../e2e/support/otlp_receiver"
 
-ROOT = File.expand_path("../..", __dir__)
 QUICK = ENV["QUICK"] == "1"
 SECONDS = QUICK ? 4 : 30
 ROUNDS = QUICK ? 1 : 3
@@ -68,12 +67,7 @@ class Export
   end
 end
 
-target = ENV.fetch("CARGO_TARGET_DIR", "#{ROOT}/target")
-binary = ENV.fetch("POWERBAND_BINARY", "#{target}/release/powerband")
-unless ENV["POWERBAND_BINARY"]
-  Build.run("bench/export", "cargo", "build", "--quiet", "--release", "--locked", "--workspace", "--bins")
-end
-Build.run("bench/export", "ruby", "gem/ext/powerband/build.rb")
+binary = Build.program_and_agent("bench/export")
 site = Cluster.new("bench/export", binary)
 begin
   export = Export.new(binary, site)
@@ -103,7 +97,7 @@ text = <<~MARKDOWN
 MARKDOWN
 head = ["", "CPU of one core, median", "most", "the same every #{INTERVAL_S} s", "most memory"]
 text << Figures.markdown(head, rows)
-results = QUICK ? "#{target}/bench-export.md" : "#{__dir__}/RESULTS.md"
+results = QUICK ? "#{Build::TARGET}/bench-export.md" : "#{__dir__}/RESULTS.md"
 File.write(results, text)
 puts text
 warn "bench/export: written to #{results}"

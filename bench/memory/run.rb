@@ -9,7 +9,6 @@ require "tmpdir"
 require_relative "../support/build"
 require_relative "../support/figures"
 
-ROOT = File.expand_path("../..", __dir__)
 QUICK = ENV["QUICK"] == "1"
 PROCESSES = 20
 SECONDS = QUICK ? 5 : 60
@@ -88,12 +87,7 @@ class Reading
   end
 end
 
-target = ENV.fetch("CARGO_TARGET_DIR", "#{ROOT}/target")
-binary = ENV.fetch("POWERBAND_BINARY", "#{target}/release/powerband")
-unless ENV["POWERBAND_BINARY"]
-  Build.run("bench/memory", "cargo", "build", "--quiet", "--release", "--locked", "--workspace", "--bins")
-end
-Build.run("bench/memory", "ruby", "gem/ext/powerband/build.rb")
+binary = Build.program_and_agent("bench/memory")
 site = Site.new(binary)
 reading = Reading.new(binary, site)
 begin
@@ -118,7 +112,7 @@ text = <<~MARKDOWN
 
 MARKDOWN
 text << Figures.markdown(["asked for", "CPU of one core, median", "least", "most", "readings of PSS"], rows)
-results = QUICK ? "#{target}/bench-memory.md" : "#{__dir__}/RESULTS.md"
+results = QUICK ? "#{Build::TARGET}/bench-memory.md" : "#{__dir__}/RESULTS.md"
 File.write(results, text)
 puts text
 warn "bench/memory: written to #{results}"

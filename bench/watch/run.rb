@@ -9,7 +9,6 @@ require_relative "../support/build"
 require_relative "../support/cluster"
 require_relative "../support/figures"
 
-ROOT = File.expand_path("../..", __dir__)
 QUICK = ENV["QUICK"] == "1"
 SECONDS = QUICK ? 4 : 30
 ROUNDS = QUICK ? 1 : 2
@@ -61,12 +60,7 @@ class Watch
   end
 end
 
-target = ENV.fetch("CARGO_TARGET_DIR", "#{ROOT}/target")
-binary = ENV.fetch("POWERBAND_BINARY", "#{target}/release/powerband")
-unless ENV["POWERBAND_BINARY"]
-  Build.run("bench/watch", "cargo", "build", "--quiet", "--release", "--locked", "--workspace", "--bins")
-end
-Build.run("bench/watch", "ruby", "gem/ext/powerband/build.rb")
+binary = Build.program_and_agent("bench/watch")
 site = Cluster.new("bench/watch", binary)
 watch = Watch.new(binary, site)
 begin
@@ -89,7 +83,7 @@ text = <<~MARKDOWN
 
 MARKDOWN
 text << Figures.markdown(["screen", "CPU of one core, median", "least", "most"], rows)
-results = QUICK ? "#{target}/bench-watch.md" : "#{__dir__}/RESULTS.md"
+results = QUICK ? "#{Build::TARGET}/bench-watch.md" : "#{__dir__}/RESULTS.md"
 File.write(results, text)
 puts text
 warn "bench/watch: written to #{results}"

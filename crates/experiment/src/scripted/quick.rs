@@ -34,7 +34,7 @@ fn three_minutes_give_a_verdict_and_say_what_they_leave_open() {
         .find(|w| w.contains("only candidate"));
     let open = open.unwrap_or_else(|| panic!("{:?}", document.warnings));
     assert!(
-        open.contains("(the smallest of which the model predicts the highest throughput within 3 %): the prediction may be wrong, and others better; --budget ")
+        open.contains("(the smallest within 3 % of the highest throughput that the model predicts): the prediction may be wrong, and others better; --budget ")
             && open.ends_with("m tries several"),
         "{open}"
     );

@@ -210,7 +210,7 @@ fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
 fn why(why: capacity::Why) -> &'static str {
     match why {
         capacity::Why::Predicted => {
-            "the smallest of which the model predicts the highest throughput within 3 %"
+            "the smallest within 3 % of the highest throughput that the model predicts"
         }
         capacity::Why::UsefulThreads => "as many threads as its waiting suggests",
         capacity::Why::FewerThreads => "fewer threads, in case the waiting is for a lock",

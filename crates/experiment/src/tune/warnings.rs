@@ -28,8 +28,8 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             format!(" (today's settings: {:.1})", mib(growth.max(0.0)))
         });
         document.warnings.push(format!(
-            "memory of {chosen} grew by {:.1} MiB per thousand requests in its trials{today}, as the memory of most applications does after \
-             a start; if it went on at that pace it would pass the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows \
+            "memory of {chosen} grew by {:.1} MiB per thousand requests in its trials{today}, as memory often does after a start; if it \
+             went on at that pace it would pass the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows \
              whether it levels off",
             mib(growth),
             limit >> 20,
