@@ -5,7 +5,6 @@
 
 use crate::collections::Process;
 use crate::inspect::NotRead;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,7 +12,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "powerband/advise/1";
 
 /// Settings of memory and garbage collection that are worth a test, from what the agent recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/advise/1`.
@@ -42,7 +42,8 @@ pub struct Document {
 }
 
 /// What the advice rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LookedAt {
     /// Processes with a log of collections.
@@ -77,7 +78,8 @@ pub struct LookedAt {
 }
 
 /// Settings that are worth a test together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Suggestion {
     /// The check, as `docs/advise.md` lists it.
@@ -95,7 +97,8 @@ pub struct Suggestion {
 }
 
 /// A check that suggests nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Left {
     /// The check.
@@ -105,7 +108,8 @@ pub struct Left {
 }
 
 /// A check that could not be made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NotKnown {
     /// The check.

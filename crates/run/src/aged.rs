@@ -1,10 +1,10 @@
 //! Memory of a configuration once every trial has answered the same number of requests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The aged memory of a configuration, over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AgedArm {
     /// Trials that were aged.
@@ -23,7 +23,8 @@ pub struct AgedArm {
 }
 
 /// Growth of the resident set in the second half of the requests, as a share of what it was before.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LateGrowth {
     /// Mean over the trials; negative where it shrank.
@@ -35,7 +36,8 @@ pub struct LateGrowth {
 }
 
 /// Whether memory still grew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LateCourse {
     /// The interval lies above the margin of equivalence.
@@ -47,7 +49,8 @@ pub enum LateCourse {
 }
 
 /// Processes that fit into the memory when aged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fits {
     /// Processes.

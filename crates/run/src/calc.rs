@@ -3,7 +3,6 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/calc-v1.schema.json` and `contract/calc-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod amdahl;
@@ -22,7 +21,8 @@ pub use usl::*;
 pub const SCHEMA: &str = "powerband/calc/1";
 
 /// What a formula says of the figures that were given. Exactly one of the parts is there: the one that was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/calc/1`.

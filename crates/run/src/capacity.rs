@@ -8,14 +8,14 @@ use crate::plan::WorkloadEntry;
 use crate::rates::RateSearch;
 use crate::sending::Sending;
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every capacity document of this version.
 pub const SCHEMA: &str = "powerband/capacity/1";
 
 /// One run of `powerband capacity`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/capacity/1`.
@@ -53,7 +53,8 @@ pub struct Document {
 }
 
 /// What was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// A server that was running already; absent when powerband started the application.

@@ -3,14 +3,14 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/capture-v1.schema.json` and `contract/capture-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every capture document of this version.
 pub const SCHEMA: &str = "powerband/capture/1";
 
 /// What a file of recorded traffic holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/capture/1`.
@@ -61,7 +61,8 @@ pub struct Document {
 }
 
 /// What a capture file tells of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
     /// Program and version that wrote it.
@@ -80,7 +81,8 @@ pub struct Origin {
 }
 
 /// A stretch of time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Slice {
     /// Its beginning, since the whole second in which the first request came.
@@ -92,7 +94,8 @@ pub struct Slice {
 }
 
 /// How often something occurred.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Count {
     /// A method or a status.
@@ -104,7 +107,8 @@ pub struct Count {
 }
 
 /// Requests of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// Method and path, e.g. `GET /orders/:id`; `(other)` for those that came when there were names enough.
@@ -122,7 +126,8 @@ pub struct Endpoint {
 }
 
 /// Latency of the answers, to three digits.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Mean.
@@ -140,7 +145,8 @@ pub struct Latency {
 }
 
 /// Sizes in bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bytes {
     /// Bodies of requests as they came.
@@ -152,7 +158,8 @@ pub struct Bytes {
 }
 
 /// What could not be read of a capture file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Damage {
     /// Places.

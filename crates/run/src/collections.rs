@@ -4,14 +4,14 @@
 //! `contract/collections-v1.schema.json` and `contract/collections-v1.md` are generated from them.
 
 use crate::inspect::{CollectionCause, CollectionKind, MajorBy, NotRead};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every collections document of this version.
 pub const SCHEMA: &str = "powerband/collections/1";
 
 /// Ruby's collections one by one, from the logs in flight files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/collections/1`.
@@ -33,7 +33,8 @@ pub struct Document {
 }
 
 /// A process whose log was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Process {
     /// Process id.
@@ -49,7 +50,8 @@ pub struct Process {
 }
 
 /// One collection. A field that is absent is not known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
     /// When it began, RFC 3339.

@@ -2,11 +2,11 @@
 
 use crate::environment::SetVariable;
 use crate::verdict::Comparison;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A command run in blocks, once in each arm's environment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandRuns {
     /// The command as it was given; what looks like a secret is masked.
@@ -26,7 +26,8 @@ pub struct CommandRuns {
 }
 
 /// Which figure of a process tree's memory is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryMeasure {
     /// Proportional set size: what processes share counts once.
@@ -47,7 +48,8 @@ impl MemoryMeasure {
 }
 
 /// One run of the command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandRun {
     /// Block and arm; also the name of its folder.
@@ -91,7 +93,8 @@ impl CommandRun {
 }
 
 /// The process tree of a command at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemorySample {
     /// Seconds after its start.
@@ -103,7 +106,8 @@ pub struct MemorySample {
 }
 
 /// The runs of one arm together, those that count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandArm {
     /// Short name.
@@ -130,7 +134,8 @@ pub struct CommandArm {
 }
 
 /// How values lie, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Distribution {
     /// How many there are.

@@ -4,7 +4,6 @@
 //! apart, so that a later reading can be compared with it process by process.
 
 use crate::inspect::{NotRead, ProcessState};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +11,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "powerband/counters/1";
 
 /// The counters of flight files at one instant. It holds names of endpoints and folders, and nothing of any request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// Always `powerband/counters/1`.
     pub schema: String,
@@ -31,7 +31,8 @@ pub struct Document {
 }
 
 /// The counters of one process since its flight file was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Process {
     /// Its file.
     pub file: String,
@@ -103,7 +104,8 @@ pub struct Process {
 }
 
 /// Pauses of the garbage collector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collector {
     /// How many.
     pub runs: u64,
@@ -114,7 +116,8 @@ pub struct Collector {
 }
 
 /// The counters of an endpoint or job class.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Endpoint {
     /// `products#index`, `GET /orders/:id`, `job HardWorker`.
     pub name: String,

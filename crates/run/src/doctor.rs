@@ -3,14 +3,14 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/doctor-v1.schema.json` and `contract/doctor-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every doctor document of this version.
 pub const SCHEMA: &str = "powerband/doctor/1";
 
 /// What on a host, or in an application's configuration, spoils a measurement or a production server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/doctor/1`.
@@ -34,7 +34,8 @@ pub struct Document {
 }
 
 /// What was looked at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LookedAt {
     /// The server's process (`--pid`). Its environment is the one that it was started with.
@@ -48,9 +49,8 @@ pub struct LookedAt {
 }
 
 /// What a finding spoils.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Figures that are measured so would mislead.
@@ -62,7 +62,8 @@ pub enum Severity {
 }
 
 /// Something that a check found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// The check, as `docs/doctor.md` lists it.
@@ -80,7 +81,8 @@ pub struct Finding {
 }
 
 /// A check that found nothing wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fine {
     /// The check.
@@ -90,7 +92,8 @@ pub struct Fine {
 }
 
 /// A check that could not be made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NotKnown {
     /// The check.

@@ -18,7 +18,6 @@ use crate::search::Search;
 use crate::settings::Settings;
 use crate::trial::{MachineMemory, Trial};
 use crate::verdict::{Comparison, Verdict};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,7 +25,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "powerband/run/1";
 
 /// One experiment: what was planned, measured and concluded.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/run/1`.
@@ -110,7 +110,8 @@ pub struct Document {
 }
 
 /// The search on one arm.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ArmRates {
     /// Name of the arm.
@@ -163,7 +164,8 @@ impl ArmRates {
 }
 
 /// What was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Search for the best configuration.
@@ -189,7 +191,8 @@ impl Kind {
 }
 
 /// How far a run came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Being measured, or ended without a record of it (a power cut); can be resumed.
@@ -203,7 +206,8 @@ pub enum State {
 }
 
 /// The machine that was measured on. No host name: documents are passed around.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Processor model, from `/proc/cpuinfo`.
@@ -221,7 +225,8 @@ pub struct Host {
 }
 
 /// Where request time goes at saturation, from the agent's flight files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Requests behind the means.
@@ -249,7 +254,8 @@ pub struct Profile {
 }
 
 /// One endpoint of a profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EndpointProfile {
     /// `controller#action`, or the method and the normalised path.
@@ -295,7 +301,8 @@ impl ArmSummary {
 }
 
 /// The estimates of one arm over all of its valid trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ArmSummary {
     /// Short name.
@@ -370,7 +377,8 @@ pub struct ArmSummary {
 }
 
 /// A percentile of response times.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Percentile {
     /// 50 to 99.9.
@@ -380,7 +388,8 @@ pub struct Percentile {
 }
 
 /// Memory that grows with the requests served, by the rule in docs/method.md.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// Mean over the trials of the growth per thousand requests, bytes.
@@ -397,7 +406,8 @@ pub struct Growth {
 }
 
 /// Where the time of a request goes in the application, means in ms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestTime {
     /// In the application.
@@ -416,7 +426,8 @@ pub struct RequestTime {
 }
 
 /// Whether an arm keeps the limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Feasibility {
     /// It keeps them: the interval lies within them, or no limit was given.

@@ -4,7 +4,6 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/duplex-v1.schema.json` and `contract/duplex-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod difference;
@@ -22,7 +21,8 @@ pub const SCHEMA: &str = "powerband/duplex/1";
 pub const PRIMARY: &str = "primary";
 
 /// Which shadow is better, by how much, and in what its answers differ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/duplex/1`.
@@ -78,7 +78,8 @@ impl Document {
 }
 
 /// A part of a file that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NotRead {
     /// Its path.

@@ -1,11 +1,11 @@
 //! What a configuration sets in the server's environment in addition to its settings.
 
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A knob that is a variable of the server's environment, and what it is set to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetVariable {
     /// The knob's name as typed, such as `gc.malloc_limit` or `env.NAME`.

@@ -1,10 +1,10 @@
 //! Response times as they are predicted, recorded and scored.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Throughput and response times.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figures {
     /// Answers per second, until the last one.

@@ -1,11 +1,11 @@
 //! How many servers a total rate needs: arithmetic on what one was measured to carry.
 
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All servers together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fleet {
     /// What they are to carry, requests per second.
@@ -19,7 +19,8 @@ pub struct Fleet {
 }
 
 /// What one server's rate is taken from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FleetBasis {
     /// The highest rate that met the latency objective.
@@ -29,7 +30,8 @@ pub enum FleetBasis {
 }
 
 /// Servers that one configuration needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ServersNeeded {
     /// Name of the arm.

@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 
@@ -18,7 +17,8 @@ const HEAD: usize = 40;
 const LONGEST_NUMBER: usize = 9;
 
 /// A histogram as it stands in a document; decoded only when somebody merges it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Hdr(String);
 

@@ -3,7 +3,6 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/inspect-v1.schema.json` and `contract/inspect-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod advice;
@@ -18,7 +17,8 @@ pub use process::*;
 pub const SCHEMA: &str = "powerband/inspect/1";
 
 /// Where request time went, from flight files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/inspect/1`.
@@ -67,7 +67,8 @@ pub struct Document {
 }
 
 /// What was counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
     /// Begin of the span, RFC 3339: the making of the first file, or the instant asked for.
@@ -93,7 +94,8 @@ pub struct Scope {
 
 /// Requests of one endpoint, jobs of one class, or all of either. Means are over its requests. A part that is
 /// absent was not measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// `products#index`, `GET /orders/:id`, `job HardWorker`; `all requests` and `all jobs` for the sums.
@@ -131,7 +133,8 @@ pub struct Traffic {
 }
 
 /// Mean and percentiles of a time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Times {
     /// Of how many requests.
@@ -152,7 +155,8 @@ pub struct Times {
 }
 
 /// Where the time in the application went: held + GVL wait + lock wait + I/O = wall. Means in ms; shares from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// The thread held the GVL, ms.
@@ -183,7 +187,8 @@ pub struct Split {
 }
 
 /// Time lost to the garbage collector, parts of held and of GVL wait. Means.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Gc {
     /// It stopped the request, ms: in its own thread, or in another while this one was ready.
@@ -201,7 +206,8 @@ pub struct Gc {
 }
 
 /// Calls of one kind. Means over requests, with and without such calls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
     /// Of what.
@@ -223,7 +229,8 @@ pub struct Calls {
 }
 
 /// What a request calls and waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// SQL queries.
@@ -239,7 +246,8 @@ pub enum CallKind {
 }
 
 /// The server's own work around the application. Means in ms; not part of wall.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Server {
     /// From the thread taking the connection up to the application, ms.
@@ -255,7 +263,8 @@ pub struct Server {
 }
 
 /// Requests that took about as long: a range of ranks by time in the application. Means in ms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Band {
     /// Percentile from which it goes, e.g. 90.

@@ -35,6 +35,7 @@ pub mod production;
 mod rates;
 mod root;
 pub mod runs;
+#[cfg(feature = "schema")]
 mod schema;
 mod search;
 mod sending;
@@ -63,6 +64,7 @@ pub use model::*;
 pub use page_time::PageTime;
 pub use plan::*;
 pub use rates::*;
+#[cfg(feature = "schema")]
 pub use schema::{Contract, contracts, json_schema};
 pub use search::*;
 pub use sending::{FORWARDED, PageRedirects, Redirect, Redirects, Sending};

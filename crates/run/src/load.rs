@@ -5,7 +5,6 @@
 
 use crate::histogram::Hdr;
 use crate::sending::{Redirect, Sending};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,7 +12,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "powerband/load/1";
 
 /// One run of `powerband load`: what was asked, and what the server did with it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/load/1`.
@@ -86,7 +86,8 @@ pub struct Document {
 }
 
 /// What was asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// The URL, without user name and password.
@@ -125,7 +126,8 @@ pub struct Asked {
 }
 
 /// How requests were started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// On schedule, whatever the server does.
@@ -135,7 +137,8 @@ pub enum Mode {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// As planned.
@@ -147,7 +150,8 @@ pub enum State {
 }
 
 /// How many requests got how far. `asked = ok + failed + cut`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
     /// Fell due in the window (closed loop: were begun).
@@ -175,7 +179,8 @@ pub struct Counts {
 }
 
 /// How many sessions there were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sessions {
     /// Begun.
@@ -191,7 +196,8 @@ pub struct Sessions {
 
 /// Quantiles of one kind of latency, ms. One is `null` when the requests are too few for it (p50 needs 2, p90 10, p95
 /// 20, p99 100, p99.9 1,000, p99.99 10,000) or, in `response`, when that share of the requests failed: it is infinite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Values recorded.
@@ -223,7 +229,8 @@ pub struct Latency {
 }
 
 /// Response times against an objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The percentile that must keep the limit, e.g. 99.
@@ -237,7 +244,8 @@ pub struct Objective {
 }
 
 /// One limit that was not to be exceeded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Assertion {
     /// What was asserted, as given, e.g. `p99=250ms`.
@@ -256,7 +264,8 @@ pub struct Assertion {
 }
 
 /// What became of an assertion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AssertionOutcome {
     /// The limit was kept.
@@ -269,7 +278,8 @@ pub enum AssertionOutcome {
 }
 
 /// The results of the requests of one name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// The name in the workload, or method and path.
@@ -292,7 +302,8 @@ pub struct Endpoint {
 }
 
 /// The statuses of the answers compared with those of the recording.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
     /// Whole answers to requests of which the recording has a status; 0 where it has none at all.
@@ -310,7 +321,8 @@ pub struct Recorded {
 }
 
 /// Answers with another status than was recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StatusChange {
     /// Name of the endpoint.
@@ -324,7 +336,8 @@ pub struct StatusChange {
 }
 
 /// The answers of one class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// `2xx` to `5xx`, `4xx as recorded` where a recording has the same status, `rejected` where the workload expects another
@@ -335,7 +348,8 @@ pub struct Class {
 }
 
 /// What ended within one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// From the start of the window, seconds.
@@ -357,7 +371,8 @@ pub struct Interval {
 }
 
 /// The generator's judgement of itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Generator {
     /// Whether the figures are the server's rather than the generator's own.
@@ -379,7 +394,8 @@ pub struct Generator {
 }
 
 /// Response times of the answers to requests that were begun late, encoded as `hdr`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LateAnswers {
     /// As they are part of `response`.
@@ -389,7 +405,8 @@ pub struct LateAnswers {
 }
 
 /// One run of a merged document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Name of the file, as given to `load merge`.

@@ -7,14 +7,14 @@ mod comparison;
 
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Difference, Side};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every memory document of this version.
 pub const SCHEMA: &str = "powerband/memory/1";
 
 /// The memory of servers over a time: how much, of what, and whether it grows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/memory/1`.
@@ -44,7 +44,8 @@ pub struct Document {
 }
 
 /// Why readings end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The time was over.
@@ -56,7 +57,8 @@ pub enum Ending {
 }
 
 /// Memory at one instant, in bytes. Of several processes the sums over those that were there.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
     /// Seconds since the first reading.
@@ -80,7 +82,8 @@ pub struct Sample {
 }
 
 /// The course of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Course {
     /// It changes by less than 2 % over the time, surely.
@@ -112,7 +115,8 @@ impl Sample {
 }
 
 /// Which bytes a verdict is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Proportional set size, of all processes together: a page that n processes share counts 1/n in each.
@@ -136,7 +140,8 @@ impl Measure {
 }
 
 /// Whether memory grows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// The verdict.
@@ -160,7 +165,8 @@ pub struct Growth {
 }
 
 /// Growth with its interval, in bytes per unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     /// The Theil-Sen estimate.
@@ -174,7 +180,8 @@ pub struct Pace {
 }
 
 /// One process.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Process {
     /// Its process id.
@@ -204,7 +211,8 @@ pub struct Process {
 }
 
 /// What the resident memory of a process consists of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MakeUp {
     /// Seconds since the first reading.
@@ -218,7 +226,8 @@ pub struct MakeUp {
 }
 
 /// A part of the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Which.
@@ -232,9 +241,8 @@ pub struct Part {
 }
 
 /// Parts of the memory.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// Pages of Ruby's heap.
@@ -254,7 +262,8 @@ pub enum PartKind {
 }
 
 /// Ruby's heap as the agent recorded it when a request began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RubyHeap {
     /// Seconds since the first reading; negative before it.
@@ -274,7 +283,8 @@ pub struct RubyHeap {
 }
 
 /// Slots of one size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SizePool {
     /// Bytes of a slot.
@@ -286,7 +296,8 @@ pub struct SizePool {
 }
 
 /// A control group's memory, in bytes. Absent fields are not said by the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Container {
     /// What it holds at the end, with the file cache.
@@ -308,7 +319,8 @@ pub struct Container {
 }
 
 /// Seconds from the end of the readings until a limit is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LimitReached {
     /// By the estimate of the growth.

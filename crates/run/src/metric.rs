@@ -1,10 +1,10 @@
 //! The metric of a comparison.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Good answers per second in the saturation window.

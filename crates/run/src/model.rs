@@ -1,11 +1,11 @@
 //! What a model said of configurations before they were tried, and how that came out.
 
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What chose the candidates from the baseline's pilot; `tune` only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// What predicted.
@@ -38,7 +38,8 @@ impl Model {
 }
 
 /// What predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
     /// The requests of the pilot's trace, one by one (`docs/simulator.md`).
@@ -48,7 +49,8 @@ pub enum ModelKind {
 }
 
 /// The trace that was simulated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelTrace {
     /// Requests in it.
@@ -60,7 +62,8 @@ pub struct ModelTrace {
 }
 
 /// Predicted over measured, less one: 0.05 is 5 % too much.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelErrors {
     /// Of the mean.
@@ -72,7 +75,8 @@ pub struct ModelErrors {
 }
 
 /// What was predicted of a configuration, before it was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Foreseen {
     /// Puma workers; 0 is single mode.
@@ -90,7 +94,8 @@ pub struct Foreseen {
 }
 
 /// A measurement that neither the error of the model nor the noise of the trials explains.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Contradiction {
     /// The configuration.
@@ -139,7 +144,8 @@ fn per_s(rate: f64) -> String {
 }
 
 /// How predictions came out. Errors are means of |predicted / measured - 1|.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelScore {
     /// Arms with a prediction and a capacity.

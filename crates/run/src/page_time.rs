@@ -1,10 +1,10 @@
 //! The response time of one page in two arms.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One page of the workload in a comparison. It explains and decides nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PageTime {
     /// Name in the workload.

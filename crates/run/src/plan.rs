@@ -4,12 +4,12 @@ use crate::environment::SetVariable;
 use crate::metric::Metric;
 use crate::sending::Sending;
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What was decided before measuring.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Folder of the application.
@@ -68,7 +68,8 @@ pub struct Plan {
 }
 
 /// One kind of request in the workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadEntry {
     /// Its name in tables.
@@ -82,7 +83,8 @@ pub struct WorkloadEntry {
 }
 
 /// Limits that a configuration must keep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The latency objective; absent when none was given, and capacity alone ranks.
@@ -134,7 +136,8 @@ impl fmt::Display for Objective {
 }
 
 /// What there is to be as little of as possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Least {
     /// p95 of the response time at the common rate.
@@ -156,7 +159,8 @@ impl Least {
 }
 
 /// So many of all requests within so much time, errors and timeouts counted as over it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LatencyObjective {
     /// The percentile, over 0 and under 100.
@@ -184,7 +188,8 @@ impl LatencyObjective {
 }
 
 /// Lengths of a trial's parts, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Longest warm-up before a trial counts as not steady.
@@ -196,7 +201,8 @@ pub struct Timing {
 }
 
 /// When the memory of a trial is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Age {
     /// Requests that the server has answered in the trial by then, those of the warm-up and of the windows included.
@@ -206,7 +212,8 @@ pub struct Age {
 }
 
 /// The smallest effect that the deciding comparison finds four times in five.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Detectable {
     /// Standard deviation of the log ratio of two equal arms in one block.
@@ -250,7 +257,8 @@ impl Detectable {
 }
 
 /// Where the assumed noise came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SdSource {
     /// A stated default, before anything was measured.
@@ -264,7 +272,8 @@ pub enum SdSource {
 }
 
 /// How generator and server share the cores.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pinning {
     /// Cores of the server; empty: all that there are.
@@ -276,9 +285,8 @@ pub struct Pinning {
 }
 
 /// A part of the procedure.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// The baseline against itself: its rate, its profile and the noise.

@@ -3,7 +3,6 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/predict-v1.schema.json` and `contract/predict-v1.md` are generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod point;
@@ -17,7 +16,8 @@ pub use traced::*;
 pub const SCHEMA: &str = "powerband/predict/1";
 
 /// What other configurations would answer, by simulation of what flight files say of an application.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/predict/1`.
@@ -54,7 +54,8 @@ pub struct Document {
 }
 
 /// A number of processes and threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Size {
     /// Processes that serve; 1 is Puma's single mode, unless a cluster of one was traced.
@@ -64,7 +65,8 @@ pub struct Size {
 }
 
 /// The model where the truth is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SelfCheck {
     /// What was recorded; from when a proxy said that requests came (`X-Request-Start`), else from when a thread took them.
@@ -84,7 +86,8 @@ pub struct SelfCheck {
 }
 
 /// What was asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Arrival rates, per second, the traffic of `what_if` included.
@@ -112,7 +115,8 @@ pub struct Asked {
 }
 
 /// A latency that must be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// Which percentile, e.g. 99.
@@ -122,7 +126,8 @@ pub struct Objective {
 }
 
 /// What is supposed to be different from the trace.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WhatIf {
     /// Times of I/O are multiplied by this.
@@ -136,7 +141,8 @@ pub struct WhatIf {
 }
 
 /// Memory as M0 + W (m + T t).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// M0: what processes share, bytes.

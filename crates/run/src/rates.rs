@@ -3,11 +3,11 @@
 
 use crate::plan::LatencyObjective;
 use crate::sending::PageRedirects;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One search on one server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateSearch {
     /// What was to be kept: an error or a timeout counts as over the limit.
@@ -62,7 +62,8 @@ pub struct RateSearch {
 }
 
 /// A rate that had to be carried.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AtLeast {
     /// Requests per second.
@@ -72,7 +73,8 @@ pub struct AtLeast {
 }
 
 /// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RateEnding {
     /// The bounds are as near as was asked.
@@ -93,7 +95,8 @@ pub enum RateEnding {
 }
 
 /// What became of the requests at one rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RatePoint {
     /// Arrival rate that was asked for, Poisson, per second.
@@ -129,7 +132,8 @@ pub struct RatePoint {
 }
 
 /// One rate offered for one window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateTrial {
     /// What it was for.
@@ -165,7 +169,8 @@ pub struct RateTrial {
 }
 
 /// What a trial is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RatePurpose {
     /// Short: roughly where the answer lies.

@@ -1,10 +1,10 @@
 //! How a search over all knobs went: what each setting did on average, what each change brought, where the trials went.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The search of `tune --knobs`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The knobs that were searched in addition to workers, threads and preloading, each with the values that were tried.
@@ -22,7 +22,8 @@ pub struct Search {
 }
 
 /// A knob and its values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SearchedKnob {
     /// As it is typed.
@@ -32,7 +33,8 @@ pub struct SearchedKnob {
 }
 
 /// Trials of one part of the search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StageTrials {
     /// `candidates`, `neighbours`, `screen`, `race`, `around`, `together` or `confirm` (docs/method.md).
@@ -42,7 +44,8 @@ pub struct StageTrials {
 }
 
 /// What a knob did on average.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnobEffect {
     /// As it is typed.
@@ -61,7 +64,8 @@ pub struct KnobEffect {
 }
 
 /// A ratio with its interval of 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     /// The estimate.

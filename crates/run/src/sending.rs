@@ -1,10 +1,10 @@
 //! How requests were sent: part of every document of a verb that sends load.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How requests were sent: what the workload does not say.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sending {
     /// Whether connections were kept for further requests; otherwise each request had a connection of its own.
@@ -54,7 +54,8 @@ pub const FORWARDED: &str = "X-Forwarded-Proto: https is sent, as a proxy that t
                              redirects to https (Rails: config.force_ssl)";
 
 /// Good answers of one page that sent the client elsewhere with one status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Redirect {
     /// From 300 to 399, 304 excepted.
@@ -75,7 +76,8 @@ const WORTH_A_WARNING: f64 = 0.01;
 pub struct Redirects(Vec<PageRedirects>);
 
 /// A page of which some good answers sent the client elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PageRedirects {
     /// Name in the workload.

@@ -1,12 +1,10 @@
 //! A configuration of a server, as every document has it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The knobs of a configuration.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Worker processes; 0 is Puma's single mode (one process, no cluster).

@@ -6,11 +6,11 @@ use crate::model::Foreseen;
 use crate::plan::Stage;
 use crate::sending::Redirect;
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One server start, its warm-up and its two windows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// Stage, block, attempt and arm, e.g. `race-b02-t4w0`; also the name of its folder.
@@ -57,7 +57,8 @@ pub struct Trial {
 }
 
 /// Whether a trial counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialStatus {
     /// Measured, steady, the generator kept its schedule.
@@ -72,7 +73,8 @@ pub enum TrialStatus {
 
 /// Seconds that a trial waited for others in addition to its start, its warm-up and its windows. What is missing to the whole is
 /// Powerband's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Beside {
     /// For hooks.
@@ -110,7 +112,8 @@ impl Trial {
 }
 
 /// A trial's warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
     /// Requests answered.
@@ -122,7 +125,8 @@ pub struct Warmup {
 }
 
 /// A measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Length, seconds, from the first request to the last scheduled one or the end.
@@ -156,7 +160,8 @@ pub struct Window {
 }
 
 /// One kind of request in a window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EndpointWindow {
     /// Name in the workload.
@@ -175,7 +180,8 @@ pub struct EndpointWindow {
 }
 
 /// Percentiles in milliseconds; absent where an error or a timeout makes them infinite, or nothing was recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Mean over the finite ones, ms.
@@ -194,7 +200,8 @@ pub struct Latency {
 }
 
 /// Memory of the server's process tree, from `smaps_rollup` and `statm`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Processes at the end of the windows.
@@ -235,7 +242,8 @@ impl Memory {
 }
 
 /// A trial's memory at the number of requests at which memory is compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Aged {
     /// Requests answered in the trial up to the last sample that counts.
@@ -269,7 +277,8 @@ impl Aged {
 }
 
 /// The machine's memory at one moment, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MachineMemory {
     /// All of it.
@@ -287,7 +296,8 @@ pub struct MachineMemory {
 }
 
 /// The process tree at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UsageSample {
     /// Seconds of load before it, warm-up included, from the first request of the trial.
@@ -304,7 +314,8 @@ pub struct UsageSample {
 }
 
 /// Where the time of the requests went, sums over all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// Requests.

@@ -7,7 +7,6 @@ use crate::document::Host;
 use crate::plan::WorkloadEntry;
 use crate::sending::Sending;
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,7 +16,8 @@ pub use crate::figures::Figures;
 pub const SCHEMA: &str = "powerband/validation/1";
 
 /// Predictions from one trace, and what came of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Always `powerband/validation/1`.
@@ -64,7 +64,8 @@ pub struct Document {
 }
 
 /// The trace that predictions were made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// The configuration.
@@ -102,7 +103,8 @@ pub struct Trace {
 }
 
 /// What it costs that the server's threads move between cores, from closed loops before the trace. CPU times are the server's per request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Moving {
     /// Every thread busy, every core: CPU time, ms.
@@ -118,7 +120,8 @@ pub struct Moving {
 }
 
 /// CPU time that a stretch under the GVL takes longer while another core is idle.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MovingCost {
     /// After a wait for the GVL, ms.
@@ -128,7 +131,8 @@ pub struct MovingCost {
 }
 
 /// One window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// Block, from 1.
@@ -160,7 +164,8 @@ pub struct Trial {
 }
 
 /// Figures with the ends of their 90 % intervals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Range {
     /// The figures.
@@ -172,7 +177,8 @@ pub struct Range {
 }
 
 /// Means of a request, ms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
     /// Until a thread began with it.
@@ -188,7 +194,8 @@ pub struct Parts {
 }
 
 /// One configuration at one load, over all blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The configuration.
@@ -208,7 +215,8 @@ pub struct Cell {
 }
 
 /// How well one figure was predicted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Score {
     /// Which.
@@ -236,7 +244,8 @@ pub struct Score {
 }
 
 /// A figure that is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scored {
     /// Answers per second of a closed loop.

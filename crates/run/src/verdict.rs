@@ -3,11 +3,11 @@
 use crate::metric::Metric;
 use crate::plan::Stage;
 use crate::settings::Settings;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A candidate against the baseline over the blocks of one stage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Stage whose blocks it uses; a claim rests on `confirm` or `compare` alone.
@@ -58,7 +58,8 @@ impl Comparison {
 }
 
 /// The verdict of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The candidate is better than the baseline.
@@ -84,7 +85,8 @@ impl Outcome {
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// What it comes to.
@@ -135,7 +137,8 @@ impl Verdict {
 }
 
 /// What a verdict comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Change to the configuration named: it was shown to be better.
@@ -153,7 +156,8 @@ pub enum Answer {
 }
 
 /// One variable changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The knob that changes: workers, threads or preload.
@@ -179,7 +183,8 @@ pub struct Step {
 }
 
 /// Room that the recommendation leaves.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Headroom {
     /// The rate of the objective windows over the capacity, 0 to 1.
@@ -194,7 +199,8 @@ pub struct Headroom {
 }
 
 /// A file as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FileChange {
     /// Path relative to the application, or a label such as `environment`.

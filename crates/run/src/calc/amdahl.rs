@@ -1,10 +1,10 @@
 //! `calc amdahl`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Amdahl's law: 1 / ((1 - p) + p / N).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Amdahl {
     /// p: the part of the work that can be shared out, 0 to 1.
@@ -20,7 +20,8 @@ pub struct Amdahl {
 }
 
 /// One number of threads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AmdahlRow {
     /// N.

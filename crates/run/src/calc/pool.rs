@@ -1,10 +1,10 @@
 //! `calc pool`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The database connections of an application, at most: pools open them as they are needed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Web processes on all hosts.
@@ -36,7 +36,8 @@ pub struct Pool {
 }
 
 /// Processes of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PoolFleet {
     /// Processes.
@@ -50,7 +51,8 @@ pub struct PoolFleet {
 }
 
 /// The database server's limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PoolLimit {
     /// `max_connections`.
@@ -66,7 +68,8 @@ pub struct PoolLimit {
 }
 
 /// Connections that work at once.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PoolBusy {
     /// Transactions per second.
@@ -80,7 +83,8 @@ pub struct PoolBusy {
 }
 
 /// Lines for a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PoolFile {
     /// Its name, e.g. `config/database.yml`.

@@ -1,10 +1,10 @@
 //! `calc queue`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Requests that arrive, and servers that take one each from a common queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Arrivals per second; absent when only an objective was given.
@@ -34,7 +34,8 @@ pub struct Queue {
 }
 
 /// A formula of queueing theory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueueModel {
     /// M/M/c (Erlang C): Poisson arrivals, exponential service; exact.
@@ -48,7 +49,8 @@ pub enum QueueModel {
 }
 
 /// What one formula says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueueAnswer {
     /// Which.
@@ -70,7 +72,8 @@ pub struct QueueAnswer {
 }
 
 /// What a part of the requests does not exceed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueuePercentile {
     /// Which, e.g. 99.
@@ -82,7 +85,8 @@ pub struct QueuePercentile {
 }
 
 /// A latency objective on the response time, and what it allows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueueObjective {
     /// Which percentile, e.g. 99.
@@ -98,7 +102,8 @@ pub struct QueueObjective {
 }
 
 /// The believed formula at one rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueueRate {
     /// Arrivals per second.

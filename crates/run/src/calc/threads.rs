@@ -1,10 +1,10 @@
 //! `calc threads`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What threads and processes can do with requests of one kind, when every thread always has one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Threads {
     /// Time a request holds the GVL, ms.
@@ -36,7 +36,8 @@ pub struct Threads {
 }
 
 /// One number of threads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ThreadsRow {
     /// Threads of each process.
@@ -60,7 +61,8 @@ pub struct ThreadsRow {
 }
 
 /// What limits the throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoundBy {
     /// All threads are busy.

@@ -1,10 +1,10 @@
 //! `calc usl`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The Universal Scalability Law, X(N) = g N / (1 + s (N - 1) + k N (N - 1)), fitted to measurements.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Usl {
     /// g: throughput at N = 1.
@@ -32,7 +32,8 @@ pub struct Usl {
 }
 
 /// A value and its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The least-squares estimate.
@@ -44,7 +45,8 @@ pub struct Estimate {
 }
 
 /// One measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UslPoint {
     /// N.

@@ -1,10 +1,10 @@
 //! In what answers differ.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answers of one shadow compared with the primary's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
     /// The shadow's name.
@@ -31,7 +31,8 @@ pub struct Answers {
 }
 
 /// One kind of difference at one endpoint.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
     /// Method and path with identifiers as `:id`.
@@ -59,7 +60,8 @@ pub struct Difference {
 }
 
 /// What is to be thought of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// The shadow differs so more often than the twin does: the interval of the excess is above zero.
@@ -71,7 +73,8 @@ pub enum Standing {
 }
 
 /// Both sides of a difference.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Example {
     /// Method and target, redacted.

@@ -1,11 +1,11 @@
 //! Who is faster.
 
 use crate::verdict::Outcome;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Response times of one server against another's, over requests that both answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Name of the shadow.
@@ -47,7 +47,8 @@ pub struct Comparison {
 }
 
 /// What a comparison is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// It answers whether the shadow is better than what the primary runs: against the A/A twin where there is one, else
@@ -62,7 +63,8 @@ pub enum Purpose {
 }
 
 /// One endpoint's response times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EndpointTimes {
     /// Method and path with identifiers as `:id`.
@@ -77,7 +79,8 @@ pub struct EndpointTimes {
 }
 
 /// Response times of both and their ratios.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Times {
     /// Requests that both answered.
@@ -116,7 +119,8 @@ impl Times {
 }
 
 /// One figure of both.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The candidate's, ms, over everything; absent when infinite (more failed than lies above the percentile) or without requests.

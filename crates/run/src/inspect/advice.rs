@@ -1,10 +1,10 @@
 //! What the split of time says about the number of threads.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Thread advice, and the evidence for it. It is arithmetic on what was measured; `powerband tune` tries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Threads {
     /// Threads of each process today; absent when unknown or when processes differ.
@@ -33,7 +33,8 @@ pub struct Threads {
 }
 
 /// What one process does with a number of threads, as multiples of one thread's throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ThreadRow {
     /// Threads.
@@ -49,7 +50,8 @@ pub struct ThreadRow {
 }
 
 /// The rule of thumb: begin with Amdahl's count and lower it until the mean GVL wait is under 75 ms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StepDown {
     /// The wait that people accept, ms.
@@ -63,7 +65,8 @@ pub struct StepDown {
 }
 
 /// What the rule of thumb says of the present count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepVerdict {
     /// More threads than the rule begins with, or a mean wait that is not under the limit: fewer, and measure again.
@@ -75,7 +78,8 @@ pub enum StepVerdict {
 }
 
 /// The queue before the application for Poisson arrivals and exponential service (M/M/c), at the rate that was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CalculatedQueue {
     /// Requests answered per second of the span.

@@ -1,10 +1,10 @@
 //! Ruby's collections one by one, and the requests that waited for them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Collections by kind and cause, from the log of each process, and what they cost the slowest requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Collections {
     /// Time that the logs hold, all processes added up, s.
@@ -22,7 +22,8 @@ pub struct Collections {
 }
 
 /// Collections of one kind that had the same cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CollectionsOfKind {
     /// Minor or major; absent where Ruby's collector does not say.
@@ -54,9 +55,8 @@ pub struct CollectionsOfKind {
 }
 
 /// Which objects a collection looks at.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionKind {
     /// The young ones.
@@ -66,9 +66,8 @@ pub enum CollectionKind {
 }
 
 /// What set a collection off, as `GC.latest_gc_info(:gc_by)` names it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionCause {
     /// No free slot for a new object.
@@ -84,9 +83,8 @@ pub enum CollectionCause {
 }
 
 /// Why a collection is a major one, as `GC.latest_gc_info(:major_by)` names it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MajorBy {
     /// A minor one had freed too few slots.
@@ -102,7 +100,8 @@ pub enum MajorBy {
 }
 
 /// Requests, and how long collections stopped them: in their own thread, or in another while they were ready to run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stopped {
     /// `products#index`; `all requests` for all.
@@ -126,7 +125,8 @@ pub struct Stopped {
 }
 
 /// Some of the slowest requests, which collections of one kind stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StoppedBy {
     /// How many.

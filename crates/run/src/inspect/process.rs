@@ -1,10 +1,10 @@
 //! The processes behind the figures: who they are, what of them was read, their collector and pools.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A process whose flight file was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Process {
     /// Its file.
@@ -54,7 +54,8 @@ pub struct Process {
 }
 
 /// Whether a process runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessState {
     /// It runs.
@@ -68,7 +69,8 @@ pub enum ProcessState {
 }
 
 /// The processes between saved counters and a later reading.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// When the counters were saved, RFC 3339.
@@ -89,7 +91,8 @@ pub struct Interval {
 }
 
 /// The servers of one arm since the saved counters. Each pod counts the same, however many requests it served.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Arm {
     /// `POWERBAND_ARM`; empty for processes without one.
@@ -109,7 +112,8 @@ pub struct Arm {
 
 /// The processes of an arm in one saved file, where several were read; else those that share a PID namespace: a container, or
 /// all servers of a machine without containers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ArmPod {
     /// The saved file, where several were read; each is of one pod then.
@@ -128,7 +132,8 @@ pub struct ArmPod {
 }
 
 /// One arm against another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Against {
     /// The arm that it is compared with.
@@ -140,7 +145,8 @@ pub struct Against {
 }
 
 /// An estimate over pods, with its 95 % interval; without one where there are fewer than two pods.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OverPods {
     /// The estimate.
@@ -152,7 +158,8 @@ pub struct OverPods {
 }
 
 /// A process between saved counters and a later reading.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IntervalProcess {
     /// Its process id.
@@ -168,7 +175,8 @@ pub struct IntervalProcess {
 }
 
 /// Whether a process was there when counters were saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessChange {
     /// It was.
@@ -178,7 +186,8 @@ pub enum ProcessChange {
 }
 
 /// Memory of processes, all in one measure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// What the bytes are.
@@ -190,7 +199,8 @@ pub struct Memory {
 }
 
 /// Which bytes of a process count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryMeasure {
     /// Proportional set size: a page that n processes share counts 1/n in each, so that the sum is what they take.
@@ -200,7 +210,8 @@ pub enum MemoryMeasure {
 }
 
 /// Memory of one process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProcessMemory {
     /// Its id.
@@ -214,7 +225,8 @@ pub struct ProcessMemory {
 }
 
 /// A file that was not read, or not whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NotRead {
     /// Its path.
@@ -226,7 +238,8 @@ pub struct NotRead {
 }
 
 /// What the garbage collector did to the processes as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Collector {
     /// Pauses; incremental and sweeping steps count one each.
@@ -240,7 +253,8 @@ pub struct Collector {
 }
 
 /// A database connection pool over time, over all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Which of the process's pools, from 0.

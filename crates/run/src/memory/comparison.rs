@@ -1,14 +1,14 @@
 //! The memory-comparison document, version 1: what `powerband memory --compare --json` prints.
 
 use super::{Course, Measure, Pace, PartKind};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of `schema` in every memory-comparison document of this version.
 pub const COMPARISON_SCHEMA: &str = "powerband/memory-comparison/1";
 
 /// The memory of servers at two times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Always `powerband/memory-comparison/1`.
@@ -28,7 +28,8 @@ pub struct Comparison {
 }
 
 /// How two levels differ. It says nothing of why: the load may differ, and the time since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
     /// All of the range after lies below that before.
@@ -40,7 +41,8 @@ pub enum Difference {
 }
 
 /// One of the two.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Side {
     /// The document's file.

@@ -1,11 +1,11 @@
 //! What is predicted of a configuration.
 
 use super::{Figures, Size};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Which.
@@ -27,7 +27,8 @@ pub struct Point {
 }
 
 /// The highest rate that meets the objective, with a 90 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AtObjective {
     /// Per second; 0 when no rate meets it.
@@ -51,7 +52,8 @@ impl AtObjective {
 }
 
 /// A configuration at one rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Arrivals per second, Poisson.
@@ -64,7 +66,8 @@ pub struct Rate {
 }
 
 /// What a configuration answers. Means are of a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Throughput and response times.

@@ -1,10 +1,10 @@
 //! What was traced.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The configuration that was traced, and its requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Traced {
     /// e.g. `puma 6.6.0`.
@@ -48,7 +48,8 @@ pub struct Traced {
 }
 
 /// How many requests have their steps from where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
     /// Their own bursts.
@@ -60,7 +61,8 @@ pub struct Steps {
 }
 
 /// What the server and the kernel add to the requests' own steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// CPU of the acceptor for each connection, µs.
@@ -79,7 +81,8 @@ pub struct Costs {
 }
 
 /// Where the cost of the server's own threads is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CostsFrom {
     /// From their events.
