@@ -84,7 +84,33 @@ class ExportOtlpTest < PowerbandTest
     exporter.signal(:TERM)
     stopped = finish(exporter, within: 5)
     assert_equal [0, ""], [stopped.code, stopped.out]
+    assert_match(/it answers 503 Service Unavailable; .*; it was the last push$/, stopped.err.lines.last)
     refute_match(/hunter/, stopped.err)
+  end
+
+  # Not only at each interval: what the servers counted since the last one is pushed before the exporter ends.
+  def test_a_last_push_at_the_end
+    FileUtils.cp(SAMPLES.first(2), @folder)
+    receive
+    exporter = start(BINARY, *words(nil, ["--interval", "1h"]))
+    first = requests(@receiver.push)
+    FileUtils.cp(SAMPLES.drop(2), @folder)
+    exporter.signal(:TERM)
+    assert_equal [0, ""], finish(exporter, within: 8).then { |stopped| [stopped.code, stopped.err] }
+    assert_operator requests(@receiver.last_push)[:value], :>, first[:value]
+  end
+
+  def test_a_last_push_that_is_not_answered_is_given_up
+    FileUtils.cp(SAMPLES, @folder)
+    silent = TCPServer.new("127.0.0.1", 0)
+    exporter = start(BINARY, *words(silent.addr[1], ["--interval", "1h"]))
+    await("the first push", of: exporter) { silent.wait_readable(0) }
+    exporter.signal(:TERM)
+    stopped = finish(exporter, within: 15)
+    assert_equal 0, stopped.code, stopped.to_s
+    assert_match(/the last push is not answered within 5 s, and is given up/, stopped.err)
+  ensure
+    silent&.close
   end
 
   def test_one_push_says_by_its_exit_code_whether_it_was_taken
@@ -136,6 +162,17 @@ class ExportOtlpTest < PowerbandTest
     File.write(ca, "none")
     wrong = powerband("export", @folder, "--otlp", url, *SERVICE, "--once", "--ca", ca)
     assert_refused wrong, 2, /--ca = .*name a PEM file/
+  end
+
+  def test_attributes_of_the_environment
+    FileUtils.cp(SAMPLES, @folder)
+    receive
+    words = ["export", @folder, "--otlp", "http://127.0.0.1:#{@receiver.port}/otlp", "--once"]
+    attributes = "service.name=shop,deployment.environment.name=test%2Cblue"
+    assert_equal 0, powerband(*words, env: { "OTEL_RESOURCE_ATTRIBUTES" => attributes }).code
+    assert_equal ["shop", "test,blue"], @receiver.push.resource.values_at("service.name", "deployment.environment.name")
+    wrong = powerband(*words, env: { "OTEL_RESOURCE_ATTRIBUTES" => "shop" })
+    assert_refused wrong, 2, /OTEL_RESOURCE_ATTRIBUTES: "shop" is no attribute; write key=value/
   end
 
   def test_wrong_usage_is_named_at_once

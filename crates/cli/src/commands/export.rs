@@ -4,6 +4,7 @@
 mod page;
 mod pushing;
 mod receiver;
+mod resource;
 mod secrets;
 mod source;
 mod wanted;
@@ -47,14 +48,12 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
         Some(scrapes) => Some(served(scrapes, wanted.opentelemetry, &source)?),
         None => None,
     };
-    if let Some(pushing) = pushing {
-        // It ends with the program: a push that waits for its receiver must not delay the end.
-        let thread = std::thread::Builder::new().name("pushing".to_owned());
-        let started = thread.spawn(move || pushing.forever());
-        started.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
-    }
+    let pushing = pushing.map(Pushing::started).transpose()?;
     while signals.received().is_none() {
         std::thread::sleep(LOOK);
+    }
+    if let Some(pushing) = pushing {
+        pushing.end();
     }
     drop(listener);
     Ok(0)

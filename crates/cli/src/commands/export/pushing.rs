@@ -5,13 +5,18 @@ use super::receiver::{Receiver, Refused};
 use super::source::Source;
 use super::wanted::Pushes;
 use crate::commands::inspect::now_ns;
+use crate::signals::LOOK;
 use crate::{Failure, output};
 use ::metrics::{Push, Reading, Sums};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 const FLAG: &str = "--otlp";
+/// How long the end waits for the last push. Docker kills a container 10 s after SIGTERM, Kubernetes after 30 s.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Pushes.
 pub struct Pushing {
@@ -59,8 +64,17 @@ impl Pushing {
         self.receiver.take(&push.encoded(&families))
     }
 
-    /// At each interval, until the program ends.
-    pub fn forever(mut self) {
+    /// Pushes at each interval, in a separate thread: a receiver that does not answer delays no scrape.
+    pub fn started(self) -> Result<Started, Failure> {
+        let (ask, asked) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("pushing".to_owned());
+        let thread = thread.spawn(move || self.until(&asked));
+        let thread =
+            thread.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
+        Ok(Started { thread, ask })
+    }
+
+    fn until(mut self, end: &mpsc::Receiver<()>) {
         let mut reports = Reports::default();
         let mut due = Instant::now();
         loop {
@@ -74,7 +88,38 @@ impl Pushing {
             let now = Instant::now();
             // After a push that took longer than the interval.
             due = due.max(now);
-            std::thread::sleep(due - now);
+            if end.recv_timeout(due - now) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+        }
+        // It holds what servers counted since then, and all that they count if they end before the exporter.
+        if let Err(refused) = self.once() {
+            output::error(&format!("{FLAG}: {}; it was the last push", refused.why));
+        }
+    }
+}
+
+/// Pushes that go on.
+#[derive(Debug)]
+pub struct Started {
+    thread: JoinHandle<()>,
+    ask: mpsc::Sender<()>,
+}
+
+impl Started {
+    /// Waits for a last push.
+    pub fn end(self) {
+        drop(self.ask);
+        let deadline = Instant::now() + LAST;
+        while !self.thread.is_finished() {
+            if Instant::now() >= deadline {
+                let seconds = LAST.as_secs();
+                output::error(&format!(
+                    "{FLAG}: the last push is not answered within {seconds} s, and is given up"
+                ));
+                return;
+            }
+            std::thread::sleep(LOOK);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From the arguments to what is exported and where to: every value checked, every problem reported at once.
 
+use super::resource::{VARIABLE, resource};
 use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
@@ -148,8 +149,9 @@ fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
         )),
     });
     let interval = interval.map_err(|problem| wrong.push(problem.to_string()));
+    let variable = std::env::var(VARIABLE).ok();
     Some(Pushes {
-        resource: resource(args, wrong),
+        resource: resource(args, variable.as_deref(), wrong),
         uri: uri.ok()?,
         interval: interval.ok()?,
         secrets,
@@ -164,45 +166,6 @@ fn with_path(uri: &Uri) -> String {
         true => given.to_owned(),
         false => format!("{given}{PATH}"),
     }
-}
-
-/// Those that are given, and what receivers tell services and their pods apart by.
-fn resource(args: &ExportArgs, wrong: &mut Vec<String>) -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = Vec::new();
-    for text in &args.resource {
-        match text.split_once('=') {
-            Some((key, _)) if all.iter().any(|(one, _)| one == key.trim()) => wrong.push(format!(
-                "--resource = {text:?}: {} is given twice; give it once",
-                key.trim()
-            )),
-            Some((key, value)) if !key.trim().is_empty() && !value.is_empty() => {
-                all.push((key.trim().to_owned(), value.to_owned()));
-            }
-            _ => wrong.push(format!(
-                "--resource = {text:?}: no key and value; write KEY=VALUE, such as service.version=42"
-            )),
-        }
-    }
-    let has = |key: &str| all.iter().any(|(one, _)| one == key);
-    let mut usual = Vec::new();
-    let service = args.service.as_deref().map(str::trim);
-    match service.filter(|name| !name.is_empty()) {
-        Some(name) if has("service.name") => wrong.push(format!(
-            "--service = {name:?} (or OTEL_SERVICE_NAME): --resource has service.name as well; give one of them"
-        )),
-        Some(name) => usual.push(("service.name".to_owned(), name.to_owned())),
-        None if has("service.name") => {}
-        None => wrong.push(
-            "--otlp wants the name that the application has in the receiver; give --service shop".to_owned(),
-        ),
-    }
-    for key in ["service.instance.id", "host.name"] {
-        if !has(key) {
-            usual.push((key.to_owned(), crate::commands::host_name()));
-        }
-    }
-    usual.extend(all);
-    usual
 }
 
 #[cfg(test)]
