@@ -50,7 +50,7 @@ class InitTest < PowerbandTest
       file = File.join(dir, "powerband.toml")
       File.write(file, "# mine\n")
       refused = powerband("init", "--app", dir)
-      assert_refused refused, 2, /powerband\.toml: the file is there already; add --force to replace it/
+      assert_refused refused, 2, /powerband\.toml: the file is there already; add --force to replace all of it/
       printed = powerband("init", "--app", dir, "--print")
       assert_includes printed.out, %(path = "/")
       assert_equal "# mine\n", File.read(file)
@@ -62,6 +62,23 @@ class InitTest < PowerbandTest
         assert_equal 0, powerband("init", "--app", dir, "--force").code
         assert_equal mode, File.stat(file).mode & 0o777, "the mode of the file that is replaced"
       end
+    end
+  end
+
+  # init and tune name [app.env] as the place of a variable that is missing.
+  def test_a_file_with_nothing_but_variables_needs_no_force
+    application do |dir|
+      log(dir, "development.log", "/" => 2)
+      file = File.join(dir, "powerband.toml")
+      ["# mine\n[app.env]\nA = \"x\"\n", "[app]\nenvironment = \"staging\"\n[app.env]\nA = \"x\"\n", "[tune]\nblocks = 6\n"].each do |more|
+        File.write(file, more)
+        assert_refused powerband("init", "--app", dir), 2, /add --force to replace all of it but \[app\.env\], or --print/
+        assert_equal more, File.read(file)
+      end
+      File.write(file, "[app.env]\nSTRIPE_KEY = \"x\"\n")
+      assert_equal 0, powerband("init", "--app", dir).code
+      assert_match(/^path = "\/"$/, File.read(file))
+      assert_match(/^\[app\.env\]\nSTRIPE_KEY = "x"$/, File.read(file))
     end
   end
 
@@ -212,16 +229,23 @@ class InitTest < PowerbandTest
           def up = head(:ok)
           def one = raise(ActiveRecord::ConnectionNotEstablished, %(connection to server at "127.0.0.1" failed: refused\\nUp?))
           alias_method :two, :one
+          def secret
+            raise "no password supplied"
+          rescue RuntimeError
+            raise ActiveRecord::DatabaseConnectionError.hostname_error("127.0.0.1")
+          end
         end
       RUBY
       File.write(File.join(dir, "config/routes.rb"), <<~RUBY)
-        Rails.application.routes.draw { get "/about", to: "down#up"; get "/one", to: "down#one"; get "/two", to: "down#two" }
+        Rails.application.routes.draw { %w[up one two secret].each { |name| get "/\#{name}", to: "down#\#{name}" } }
       RUBY
       made = powerband("init", "--app", dir, "--env", "SECRET_KEY_BASE=x")
       assert_equal 0, made.code, made.to_s
       reason = %(ActiveRecord::ConnectionNotEstablished: connection to server at "127.0.0.1" failed: refused)
-      assert_includes made.err, "2 pages raise #{reason}; start the database, or name another with --env DATABASE_URL=URL"
-      assert_includes File.read(File.join(dir, "powerband.toml")), "\n# GET /one: it raises #{reason}\n"
+      assert_includes made.err, "2 pages raise #{reason}; start the database; if it runs, config/database.yml has another"
+      written = File.read(File.join(dir, "powerband.toml"))
+      assert_includes written, "\n# GET /one: it raises #{reason}\n"
+      assert_includes written, "\n# GET /secret: it raises RuntimeError: no password supplied\n"
     end
   end
 

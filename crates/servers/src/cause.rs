@@ -65,6 +65,10 @@ pattern!(
     BACKTRACE,
     r"^(?:from )?(?:\S+:\d+:in [`']|<internal:|\(eval)"
 );
+pattern!(
+    CONNECTION,
+    r"^ActiveRecord::(?:DatabaseConnectionError|ConnectionNotEstablished)\b"
+);
 // A frame of a template, as Rails prints a backtrace: `app/views/products/index.html.erb:3`.
 pattern!(
     TEMPLATE,
@@ -94,31 +98,45 @@ pub(crate) fn of(lines: &[&str], environment: &str) -> Option<Cause> {
     let (line, said) = first(&|line| of_a_server(lines, line))
         .or_else(|| first(&|line| uncaught(lines, line)))
         .or_else(|| first(&|line| logged(lines, line)))?;
-    let remedy = remedy(&said, environment);
     let after = lines[line + 1..].iter().copied();
-    let said = with_template(said, after.take_while(|line| !line.contains("Started ")));
-    Some(Cause { said, line, remedy })
+    let after = after.take_while(|line| !line.contains("Started "));
+    Some(Cause::new(line, said, after, environment))
 }
 
-/// The message of an exception in a template, with the template's file and line: the first frame of one in the backtrace below it.
-fn with_template<'a>(said: String, mut after: impl Iterator<Item = &'a str>) -> String {
-    if !said.starts_with("ActionView::") {
-        return said;
+impl Cause {
+    /// `after`: what was logged of the same exception below it.
+    fn new<'a>(
+        line: usize,
+        said: String,
+        after: impl Iterator<Item = &'a str>,
+        environment: &str,
+    ) -> Cause {
+        let said = with_detail(said, after);
+        let remedy = remedy(&said, environment);
+        Cause { said, line, remedy }
     }
-    let frame = after.find_map(|line| TEMPLATE.find(bare(line)));
-    frame.map_or(said.clone(), |frame| {
-        format!("{said} in {}", frame.as_str())
-    })
+}
+
+/// An exception in a template with the template's file and line, which are the first such frame of the backtrace; one of Active
+/// Record's for a connection with its cause, because its own message has only the host's name.
+fn with_detail<'a>(said: String, mut after: impl Iterator<Item = &'a str>) -> String {
+    let detail = if said.starts_with("ActionView::") {
+        let frame = after.find_map(|line| TEMPLATE.find(bare(line)));
+        frame.map(|frame| format!(" in {}", frame.as_str()))
+    } else if CONNECTION.is_match(&said) {
+        // Rails logs an empty line and "Causes:" first, the latter without the request's id.
+        let cause = after.take(3).find_map(|line| exception(bare(line)));
+        cause.map(|cause| format!(", caused by {cause}"))
+    } else {
+        None
+    };
+    said + &detail.unwrap_or_default()
 }
 
 /// Why requests of a method for a path fail; nothing where the log does not connect the two.
 pub(crate) fn of_page(lines: &[&str], request: &str, environment: &str) -> Option<Cause> {
     let (method, path) = request.split_once(' ')?;
     let path = path.split('?').next().unwrap_or(path);
-    let found = |line: usize, said: String| {
-        let remedy = remedy(&said, environment);
-        Some(Cause { said, line, remedy })
-    };
     let routed = format!("[{method}] \"{path}\"");
     let begun = [
         format!("Started {method} \"{path}\""),
@@ -129,7 +147,7 @@ pub(crate) fn of_page(lines: &[&str], request: &str, environment: &str) -> Optio
         if (text.contains(&routed) || text.contains(&asked))
             && let Some(said) = logged(lines, line)
         {
-            return found(line, said);
+            return Some(Cause::new(line, said, std::iter::empty(), environment));
         }
         if !begun.iter().any(|begun| text.contains(begun)) {
             continue;
@@ -147,12 +165,8 @@ pub(crate) fn of_page(lines: &[&str], request: &str, environment: &str) -> Optio
         let said = mine.iter().enumerate();
         let mut said = said.filter_map(|(nth, at)| Some((nth, logged(lines, *at)?)));
         if let Some((nth, said)) = said.next() {
-            let cause = found(mine[nth], said)?;
             let after = mine[nth + 1..].iter().map(|at| lines[*at]);
-            return Some(Cause {
-                said: with_template(cause.said, after),
-                ..cause
-            });
+            return Some(Cause::new(mine[nth], said, after, environment));
         }
     }
     None
@@ -234,14 +248,18 @@ fn logged(lines: &[&str], at: usize) -> Option<String> {
         return Some(found.as_str().to_owned());
     }
     let is_unicorns = || uncaught(lines, at).filter(|_| line.starts_with("app error: "));
-    let said = LOGGED.is_match(line).then(|| {
+    exception(line).or_else(is_unicorns)
+}
+
+/// `CLASS (message)`, as Rails logs it.
+fn exception(line: &str) -> Option<String> {
+    LOGGED.is_match(line).then(|| {
         let said = line.strip_suffix(':').unwrap_or(line);
         let said = said.trim_end();
         // A message of several lines is closed on its last.
         let is_open = said.matches('(').count() > said.matches(')').count();
         format!("{said}{}", if is_open { ")" } else { "" })
-    });
-    said.or_else(is_unicorns)
+    })
 }
 
 /// `CLASS: message`; a message that begins with empty lines is taken from the lines after it.

@@ -26,8 +26,9 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
         ),
         (
             r"(?i)secret_key_base",
-            "export SECRET_KEY_BASE before powerband is started, or give it with --env SECRET_KEY_BASE=VALUE; any long \
-             text will do for a measurement, and from Rails 7.1 on --env SECRET_KEY_BASE_DUMMY=1",
+            "if the application has encrypted credentials, write their key to config/master.key or export RAILS_MASTER_KEY before \
+             powerband is started; else, and where no page reads a credential, any long text will do: --env SECRET_KEY_BASE=VALUE, \
+             and from Rails 7.1 on --env SECRET_KEY_BASE_DUMMY=1",
         ),
         (
             r"GemNotFound|Could not find .* in (?:locally installed gems|any of the)|bundler: command not found|is not part of the bundle",
@@ -57,8 +58,14 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
              or measure another environment with --environment",
         ),
         (
+            r"no password supplied|password authentication failed|Access denied for user|role .* does not exist",
+            "the database takes another password or user than the environment {env} gives: set the variable that \
+             config/database.yml reads for it with --env, or under [app.env] in powerband.toml, or give --env DATABASE_URL=URL",
+        ),
+        (
             r"PG::ConnectionBad|DatabaseConnectionError|ConnectionNotEstablished|Mysql2::Error::ConnectionError|Trilogy::\w*ConnectionError",
-            "start the database, or name another with --env DATABASE_URL=URL",
+            "start the database; if it runs, config/database.yml has another host, port, user or password for the environment \
+             {env}, or a variable that it reads is not set: set it with --env, or give --env DATABASE_URL=URL",
         ),
         (
             r"EADDRINUSE|Address already in use",

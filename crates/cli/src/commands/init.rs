@@ -37,9 +37,10 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         )));
     }
     let file = folder.join(asked::CONFIG_NAME);
-    if file.exists() && !args.force && !args.print {
+    let replace = args.force || is_kept_whole(&file);
+    if file.exists() && !replace && !args.print {
         return Err(Failure::usage(format!(
-            "{}: the file is there already; add --force to replace it, or --print to see what would be written",
+            "{}: the file is there already; add --force to replace all of it but [app.env], or --print to see what would be written",
             file.display()
         )));
     }
@@ -74,7 +75,7 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         output::print(&text)?;
         return Ok(0);
     }
-    written(&file, &text, args.force)
+    written(&file, &text, replace)
         .map_err(|e| Failure::usage(format!("{}: {e}; --print shows the text", file.display())))?;
     let requests = match &pages {
         Some(pages) => format!(
@@ -226,6 +227,18 @@ fn from_file(file: &Path) -> Result<(BTreeMap<String, String>, String), Failure>
     let env = env.map(|(name, asked)| (name, asked.text)).collect();
     let environment = request.environment.map(|asked| asked.text);
     Ok((env, environment.unwrap_or_else(|| "production".to_owned())))
+}
+
+/// Whether a file has [app.env] alone, which is kept: what an application needs to boot is written down before its pages are known.
+fn is_kept_whole(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let Ok(table) = text.parse::<toml::Table>() else {
+        return false;
+    };
+    let app = table.get("app").and_then(toml::Value::as_table);
+    let keys = app.map(|app| app.keys().map(String::as_str).collect::<Vec<_>>());
+    // A comment would be lost.
+    table.len() == 1 && keys == Some(vec!["env"]) && !text.contains('#')
 }
 
 /// What a file holds of requests; `None` where it has no page.

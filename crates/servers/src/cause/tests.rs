@@ -312,6 +312,35 @@ fn an_exception_of_a_rack_application() {
     assert_eq!(found(log).unwrap().0, "KeyError: boom here");
 }
 
+#[test]
+fn a_failed_connection_has_its_cause_and_the_remedy_for_it() {
+    let log = "[32f50d71] Started GET \"/products\" for 127.0.0.1 at 2026-11-24 17:10:50 +0000
+[32f50d71]   
+[32f50d71] ActiveRecord::DatabaseConnectionError (There is an issue connecting with your hostname: 127.0.0.1.):
+[32f50d71] 
+Causes:
+[32f50d71] PG::ConnectionBad (connection to server at \"127.0.0.1\", port 5544 failed: fe_sendauth: no password supplied
+[32f50d71] )
+[32f50d71]   
+[32f50d71] app/controllers/products_controller.rb:3:in `index'
+";
+    let lines: Vec<&str> = log.lines().collect();
+    let page = of_page(&lines, "GET /products", "production").unwrap();
+    assert!(
+        page.said
+            .ends_with("caused by PG::ConnectionBad (connection to server at \"127.0.0.1\", port 5544 failed: fe_sendauth: no password supplied)"),
+        "{}",
+        page.said
+    );
+    let remedy = page.remedy.clone().unwrap();
+    assert!(remedy.contains("takes another password"), "{remedy}");
+    assert_eq!(of(&lines, "production").unwrap().said, page.said);
+    let without: Vec<&str> = lines[..4].to_vec();
+    let said = of(&without, "production").unwrap();
+    assert!(said.said.ends_with("127.0.0.1.)"), "{}", said.said);
+    assert!(said.remedy.unwrap().starts_with("start the database"));
+}
+
 /// As Rails 7.2 logs it, with request ids; another request of a template that fails comes in between.
 const TEMPLATES: &str =
     "[32f50d71] Started GET \"/products\" for 127.0.0.1 at 2026-11-24 17:10:50 +0000
