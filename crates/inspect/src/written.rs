@@ -102,7 +102,8 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
 }
 
 /// Where the applications lie whose processes served something.
-fn applications(document: &Document) -> BTreeSet<&str> {
+#[must_use]
+pub fn applications(document: &Document) -> BTreeSet<&str> {
     let roots = served(document).map(|p| p.app_root.as_str());
     roots.map(flight::application_of).collect()
 }
@@ -194,12 +195,14 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     let roots = applications(document);
     if roots.len() > 1 {
         let roots: Vec<&str> = roots.into_iter().collect();
+        let live = served(document).find(|p| p.state == ProcessState::Live);
+        let one = live.map_or(roots[0], |p| flight::application_of(&p.app_root));
         said.push(format!(
             "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised. \
              To count one alone: {}",
             roots.len(),
             roots.join(", "),
-            of_one(document, asked, roots[0])
+            of_one(document, asked, one)
         ));
     }
     // Web servers and job runners differ as a matter of course.

@@ -31,7 +31,8 @@ pub struct InspectArgs {
     /// Only processes with this many threads
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// Only the application with this root folder
+    /// Only the application with this root folder; all: every one [default: of the files that the agent writes here, the application
+    /// of the current folder, where it has some]
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
     /// Print the parts for experts too: the numbers of threads by Amdahl's law, by the waiting of a request (T*) and by rule of thumb

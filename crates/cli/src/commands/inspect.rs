@@ -1,5 +1,6 @@
 //! `inspect`: reads flight files and prints where request time went.
 
+mod own;
 mod prometheus;
 mod rows;
 mod saved;
@@ -22,16 +23,27 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         return saved::save(file, &files, &asked(&args.sources, &[], &root, now_ns));
     }
     let (since_ns, baseline) = since(&args, now_ns)?;
-    let selection = Selection {
+    let mut selection = Selection {
         since_ns,
         threads: args.threads,
-        application: args.application.clone(),
+        application: args
+            .application
+            .clone()
+            .filter(|application| application != own::ALL),
     };
+    let own = match args.application.is_none() && args.sources.is_empty() {
+        true => own::application(&root, &selection, now_ns)?,
+        false => None,
+    };
+    if let Some(own) = &own {
+        selection.application = Some(own.root.clone());
+    }
     let reading = match baseline {
         Some(baseline) => Reading::since(selection, baseline),
         None => Reading::of(selection),
     };
-    let document = read(reading, &args.sources, &args.since, &root, now_ns)?;
+    let mut document = read(reading, &args.sources, &args.since, &root, now_ns)?;
+    document.warnings.extend(own.map(|own| own.note));
     if args.json {
         output::json(&document)?;
     } else if args.csv {

@@ -111,9 +111,18 @@ fn table(sheet: &mut Sheet, found: &Collections) {
     ];
     let mean =
         |count: Option<f64>| count.map_or(NONE.to_owned(), |count| grouped(count.round() as u64));
+    let short = |of: &CollectionsOfKind| name(of.kind, of.major_by, of.cause);
+    let named = |of: &CollectionsOfKind| {
+        let name = short(of);
+        let alike = found.kinds.iter().filter(|other| short(other) == name);
+        match of.cause.filter(|_| alike.count() > 1) {
+            Some(cause) => format!("{name} ({})", caused(cause)),
+            None => name,
+        }
+    };
     let row = |of: &CollectionsOfKind| {
         vec![
-            name(of.kind, of.major_by, of.cause),
+            named(of),
             grouped(of.count),
             of.per_minute.map_or(NONE.to_owned(), |n| format!("{n:.1}")),
             of.share_of_time.map_or(NONE.to_owned(), share),
@@ -139,14 +148,7 @@ pub fn name(
         Some(MajorBy::Oldgen) => Some("oldgen"),
         Some(MajorBy::Shady) => Some("shady"),
         Some(MajorBy::Oldmalloc) => Some("oldmalloc"),
-        Some(MajorBy::Force) | None => match cause {
-            Some(CollectionCause::Newobj) => Some("newobj"),
-            Some(CollectionCause::Malloc) => Some("malloc"),
-            Some(CollectionCause::Method) => Some("GC.start"),
-            Some(CollectionCause::Capi) => Some("capi"),
-            Some(CollectionCause::Stress) => Some("stress"),
-            None => None,
-        },
+        Some(MajorBy::Force) | None => cause.map(caused),
     };
     let kind = match kind {
         Some(CollectionKind::Minor) => "minor",
@@ -156,6 +158,16 @@ pub fn name(
     match why {
         Some(why) => format!("{kind}, {why}"),
         None => kind.to_owned(),
+    }
+}
+
+fn caused(cause: CollectionCause) -> &'static str {
+    match cause {
+        CollectionCause::Newobj => "newobj",
+        CollectionCause::Malloc => "malloc",
+        CollectionCause::Method => "GC.start",
+        CollectionCause::Capi => "capi",
+        CollectionCause::Stress => "stress",
     }
 }
 

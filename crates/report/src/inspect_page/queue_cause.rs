@@ -120,8 +120,17 @@ fn gvl_wait(traffic: &Traffic) -> Option<String> {
         .filter(|split| is_of_its_size(split.gvl_wait_ms, traffic))?;
     Some(format!(
         "The likely cause is the GVL: a request waits for it {} of its time in the application, and the server's thread that accepts \
-         connections waits for it as well before it hands one to a free thread. Fewer threads and more processes shorten it.",
-        percent(split.gvl_wait_share)
+         connections waits for it as well before it hands one to a free thread. {}",
+        percent(split.gvl_wait_share),
+        match waits_for_core(traffic) {
+            // Processes that have no core are no remedy.
+            Some((held_ms, starved_ms)) => format!(
+                "It is held longer than Ruby runs, because its thread has no core for {} of {} ms: more cores, or fewer processes, come first.",
+                ms(starved_ms),
+                ms(held_ms)
+            ),
+            None => "Fewer threads and more processes shorten it.".to_owned(),
+        }
     ))
 }
 
