@@ -276,6 +276,12 @@ pub fn fit_with_search(
     }
 }
 
+/// Seconds of so much time that the trials of a shape leave, the searches at the end included.
+pub fn spare_s(left_s: f64, shape: &Shape, overhead: Overhead, wishes: Wishes) -> f64 {
+    let counts = (shape.arms, shape.race_blocks, shape.blocks, shape.finalists);
+    USABLE * left_s - wishes.trials(counts) * overhead.trial_s(shape.timing.saturation_s)
+}
+
 /// The least budget, seconds, whose shape is like this; `None` where none that a person would give has one.
 pub fn least_with(
     has: impl Fn(&Shape) -> bool,

@@ -3,7 +3,7 @@
 use crate::budget;
 use crate::judge;
 use crate::request::MOST_BLOCKS;
-use run::{ArmSummary, Comparison, Document, Kind, Outcome, Stage, Trial, rounded_change};
+use run::{Comparison, Document, Kind, Outcome, Stage, Trial, rounded_change};
 
 /// What else than blocks a person can change.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +56,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    fn of(document: &Document) -> Option<Pace> {
+    pub fn of(document: &Document) -> Option<Pace> {
         let deciding = |t: &&Trial| matches!(t.stage, Stage::Confirm | Stage::Compare);
         let trials = || document.trials.iter().filter(deciding);
         let blocks = trials().map(|t| t.block).max()?;
@@ -71,8 +71,13 @@ impl Pace {
         })
     }
 
+    /// So many times as many blocks.
+    pub fn times(self, times: f64) -> u32 {
+        (f64::from(self.blocks) * times).ceil() as u32
+    }
+
     /// The flags of a run with so many blocks and with windows as long as these, and how long it takes.
-    fn flags(self, blocks: u32) -> String {
+    pub fn flags(self, blocks: u32) -> String {
         let more = blocks.saturating_sub(self.blocks);
         let work_s = self.run_s + f64::from(more) * self.block_s;
         match self.has_budget {
@@ -82,19 +87,6 @@ impl Pace {
             ),
             false => format!("--blocks {blocks}, about {:.0} min", (work_s / 60.0).ceil()),
         }
-    }
-}
-
-/// What would prove that an arm keeps its limits.
-pub fn proof(arm: Option<&ArmSummary>) -> &'static str {
-    if arm.is_some_and(|arm| arm.latency_trials == Some(0)) {
-        return "a quiet machine, a lower --rate or, with four cores or more, a core for the load generator (--generator-core true) would give one";
-    }
-    match arm.is_some_and(|arm| arm.growth.is_some()) {
-        true => {
-            "more blocks may tell, longer windows would not, as long as its memory grows with the requests"
-        }
-        false => "more blocks or longer windows would tell",
     }
 }
 
@@ -285,21 +277,10 @@ mod tests {
             words(&[undecided(Some(30))], Measured::windows(document)).unwrap()
         };
         assert!(said(&document).contains("longer windows (--window)"));
-        let proven = |document: &Document| proof(document.arms.last());
-        assert_eq!(
-            proven(&document),
-            "more blocks or longer windows would tell"
-        );
         document.arms.last_mut().unwrap().growth = Some(crate::sample::growth());
         let growing = said(&document);
         assert!(!growing.contains("--window"), "{growing}");
         assert!(growing.ends_with("use a quieter machine or a wider margin (--margin)"));
-        assert!(proven(&document).contains("longer windows would not"));
-        assert_eq!(
-            proof(document.arms.first()),
-            proof(None),
-            "another one grows"
-        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod sample;
 pub use aged::usable_bytes;
 pub use beyond::compare_beyond;
 pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
-pub use feasible::{Feasible, feasibility, rate_of};
+pub use feasible::{Feasible, VIOLATION_ALPHA, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
 pub use pages::page_times;
 use pairs::pairs;

@@ -32,6 +32,7 @@ mod peers;
 mod place;
 mod procedure;
 mod progress;
+mod proof;
 mod puma_statements;
 pub mod rates;
 mod remote;

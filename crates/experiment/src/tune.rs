@@ -30,7 +30,7 @@ use crate::layout;
 use crate::procedure::{Procedure, last_reason};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment};
-use budget_after_pilot::lengthened;
+use budget_after_pilot::{lengthened, note_unprovable};
 use run::{SdSource, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
@@ -273,6 +273,11 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.blocks = shape.blocks;
         plan.finalists = Some(shape.finalists);
         plan.arms = shape.arms as u32;
+        let left_s = plan.budget_s.unwrap_or(budget_s) - spent_s;
+        let spare_s = budget::spare_s(left_s, &shape, overhead, wishes);
+        note_unprovable(procedure, &shape, spare_s, |has| {
+            budget::least_with(has, spent_s, with_search, overhead, windows, wishes)
+        });
     }
     if searches(experiment) {
         knob_search::retime(procedure);

@@ -179,28 +179,44 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
     })
 }
 
-/// What "not proven" means where latency was measured.
+/// What "not proven" means where latency was measured, with how far it is from proven.
 pub fn not_proven(document: &Document) -> Option<String> {
     let limit = document.plan.objective.latency?;
     if is_rehearsal(document) {
         return None;
     }
-    let mut arms = document.arms.iter().filter(|arm| arm.trials > 0);
+    let open = document.arms.iter().filter(|arm| {
+        arm.trials > 0 && latency_known(arm) && latency_kept(arm, limit) == Feasibility::Unclear
+    });
+    let open: Vec<String> = open.filter_map(|arm| up_to(document, arm)).collect();
     let instead = match document.arms.iter().any(|arm| arm.growth.is_some()) {
         // No window is long enough for memory that grows.
-        true => "more blocks tell",
+        true => "More blocks tell.",
         false => {
-            "longer windows (--window) can decide it; if little is missing, more blocks can, too"
+            "Longer windows (--window) can decide it; if little is missing, more blocks can, too."
         }
     };
-    arms.any(|arm| latency_known(arm) && latency_kept(arm, limit) == Feasibility::Unclear)
-        .then(|| {
-            format!(
-                "Not proven: too few requests were measured to be 95 % sure whether more than {} of them take longer than {} ms; {instead}.",
-                share(limit.allowed_violation_rate()),
-                limit.limit_ms
-            )
-        })
+    (!open.is_empty()).then(|| {
+        format!(
+            "Not proven: with 95 % confidence more than the allowed {} of the requests may take longer than {} ms: {}. {instead}",
+            share(limit.allowed_violation_rate()),
+            limit.limit_ms,
+            open.join("; ")
+        )
+    })
+}
+
+/// The upper end of an arm's share of late requests.
+fn up_to(document: &Document, arm: &ArmSummary) -> Option<String> {
+    let (_, high) = arm.violation_interval?;
+    let of = arm.violation_requests.map_or_else(String::new, |requests| {
+        format!(" ({} measured)", counted(requests, "request"))
+    });
+    Some(format!(
+        "{} up to {}{of}",
+        called(document, arm),
+        share(high)
+    ))
 }
 
 /// What became of an arm, in a word or two.

@@ -53,7 +53,7 @@ pub use sizes::{Range, Size, smallest};
 pub use slope::{Slope, theil_sen};
 pub use steady::{Figure, Flatness, Steadiness, Window, flat};
 pub use student::{mean_and_half, two_sided as student_two_sided};
-pub use violation::{Feasibility, Standing, ViolationRule, meets};
+pub use violation::{Feasibility, Standing, ViolationRule, least_to_meet, meets, times_to_meet};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;

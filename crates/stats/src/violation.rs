@@ -111,6 +111,29 @@ pub fn meets(blocks: &[(u64, u64)], rule: &ViolationRule) -> Result<Feasibility,
     })
 }
 
+/// The requests that prove that an objective is met if none of them violates it: fewer never do.
+#[must_use]
+pub fn least_to_meet(objective_rate: f64, alpha: f64) -> f64 {
+    DEFAULT_DESIGN_EFFECT * (alpha / 2.0).ln() / (-objective_rate).ln_1p()
+}
+
+/// About how many times as many requests would prove that the objective is met if violations stay as frequent; `None` where they are
+/// more frequent than allowed. For planning: the width of the interval falls with the root of the number of requests.
+#[must_use]
+pub fn times_to_meet(
+    rate: f64,
+    interval: &Interval,
+    requests: f64,
+    objective_rate: f64,
+) -> Option<f64> {
+    let least = least_to_meet(objective_rate, 1.0 - interval.confidence) / requests;
+    let spread = (interval.high - rate) / (objective_rate - rate);
+    (rate < objective_rate).then(|| match rate {
+        0.0 => least,
+        _ => least.max(spread * spread),
+    })
+}
+
 fn pooled(blocks: &[(f64, f64)]) -> f64 {
     let (violations, total) = blocks
         .iter()
@@ -190,6 +213,39 @@ mod tests {
     fn one_short_block_proves_no_p99_but_can_break_it() {
         assert_eq!(standing(&[(0, 300)]), Standing::Unclear);
         assert_eq!(standing(&[(60, 300)]), Standing::Breaks);
+    }
+
+    #[test]
+    fn the_least_number_without_a_violation_meets_it_and_one_less_does_not() {
+        for rate in [0.05, 0.01, 0.001] {
+            let rule = ViolationRule {
+                objective_rate: rate,
+                ..P99
+            };
+            let least = least_to_meet(rate, rule.alpha).ceil() as u64;
+            let standing = |requests| meets(&[(0, requests)], &rule).unwrap().standing;
+            assert_eq!(standing(least), Standing::Meets, "{rate}");
+            assert_eq!(standing(least - 1), Standing::Unclear, "{rate}");
+        }
+    }
+
+    #[test]
+    fn more_requests_of_the_same_kind_meet_it() {
+        for block in [(0, 200), (1, 400), (3, 600)] {
+            let found = meets(&[block; 6], &P99).unwrap();
+            assert_eq!(found.standing, Standing::Unclear);
+            let requests = 6.0 * block.1 as f64;
+            let times = times_to_meet(found.rate, &found.interval, requests, 0.01).unwrap();
+            let blocks = (6.0 * times).ceil() as usize;
+            assert!(blocks > 6);
+            let more = meets(&vec![block; blocks], &P99).unwrap();
+            assert_eq!(more.standing, Standing::Meets, "{block:?} in {blocks}");
+        }
+        let late = meets(&[(20, 1_000); 6], &P99).unwrap();
+        assert_eq!(
+            times_to_meet(late.rate, &late.interval, 6_000.0, 0.01),
+            None
+        );
     }
 
     #[test]

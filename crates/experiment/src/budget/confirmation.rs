@@ -1,7 +1,7 @@
 //! How the deciding comparison of `tune` fits into what is left of the budget once it begins. Trials may have taken longer than the
 //! plan expected, and an interruption costs the block that it broke off. Pure.
 
-use super::LEAST_WINDOW_S;
+use super::{LEAST_WINDOW_S, MOST_WINDOW_S};
 
 /// The comparison, and what its trials cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,8 +18,10 @@ pub struct Confirmation {
     pub second: bool,
     /// Length of each of the two windows of a trial, seconds.
     pub window_s: f64,
-    /// Whether the windows may become shorter.
-    pub may_shorten: bool,
+    /// Whether the windows may have another length.
+    pub may_vary: bool,
+    /// Seconds of windows, in all blocks together, that count enough requests to prove the latency limit; `None` without one.
+    pub proving_s: Option<f64>,
     /// What a trial of each of the former costs in addition to its windows, seconds, together.
     pub always_s: f64,
     /// The same of the second finalist.
@@ -55,6 +57,19 @@ impl Confirmation {
         self.seconds() + blocks * block_s <= left_s
     }
 
+    /// With windows that prove the latency limit, where there is time: a rate that is searched for afterwards says less about it.
+    fn proving(self, left_s: f64) -> Confirmation {
+        let proving_s = self.proving_s.unwrap_or(0.0) / f64::from(self.blocks);
+        let longer = Confirmation {
+            window_s: self.window_s.max(proving_s.min(MOST_WINDOW_S)),
+            ..self
+        };
+        match self.may_vary && self.done == 0 && longer.seconds() <= left_s {
+            true => longer,
+            false => self,
+        }
+    }
+
     /// The richest that fits, with room for the search of rates if possible. Where nothing fits, the poorest: fewer blocks would
     /// never decide.
     pub fn fitted(self, left_with_search_s: f64, left_s: f64) -> Confirmation {
@@ -74,13 +89,13 @@ impl Confirmation {
         }
         let fits = |left_s: f64| shapes.iter().find(|shape| shape.seconds() <= left_s);
         if let Some(shape) = fits(left_with_search_s).or_else(|| fits(left_s)) {
-            return *shape;
+            return shape.proving(left_s);
         }
         let poorest = shapes.pop().unwrap_or(self);
         let blocks = f64::from(poorest.blocks.saturating_sub(poorest.done).max(1));
         let fitting_s = (left_s / blocks - poorest.fixed_s()) / poorest.windows();
         Confirmation {
-            window_s: match self.may_shorten {
+            window_s: match self.may_vary {
                 true => fitting_s.clamp(LEAST_WINDOW_S.min(self.window_s), self.window_s),
                 false => self.window_s,
             },
@@ -101,7 +116,8 @@ mod tests {
         always: 2,
         second: true,
         window_s: 3.0,
-        may_shorten: true,
+        may_vary: true,
+        proving_s: None,
         always_s: 20.0,
         second_s: 10.0,
     };
@@ -119,6 +135,34 @@ mod tests {
         assert_eq!(fitted(100.0, 290.0), (6, true, 3.0));
         assert_eq!(fitted(0.0, 180.0), (6, false, 2.5));
         assert_eq!(fitted(0.0, 10.0), (6, false, 2.0));
+    }
+
+    /// 24 s of windows prove the limit: in six blocks 4 s each.
+    #[test]
+    fn windows_become_longer_where_that_proves_the_limit_and_there_is_time() {
+        let limited = Confirmation {
+            blocks: 6,
+            second: false,
+            proving_s: Some(24.0),
+            ..PLANNED
+        };
+        assert_eq!(limited.seconds(), 192.0);
+        assert_eq!(limited.fitted(192.0, 216.0).window_s, 4.0);
+        assert_eq!(limited.fitted(192.0, 215.0).window_s, 3.0);
+        let enough = Confirmation {
+            proving_s: Some(12.0),
+            ..limited
+        };
+        assert_eq!(enough.fitted(300.0, 300.0).window_s, 3.0);
+        for fixed in [
+            Confirmation { done: 1, ..limited },
+            Confirmation {
+                may_vary: false,
+                ..limited
+            },
+        ] {
+            assert_eq!(fixed.fitted(300.0, 300.0).window_s, 3.0);
+        }
     }
 
     /// A resumed run keeps the blocks and the arms that were measured.
@@ -151,7 +195,7 @@ mod tests {
     #[test]
     fn a_length_that_was_asked_for_stays() {
         let asked = Confirmation {
-            may_shorten: false,
+            may_vary: false,
             ..PLANNED
         };
         assert_eq!(asked.fitted(0.0, 10.0).window_s, 3.0);

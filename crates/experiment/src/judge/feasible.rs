@@ -4,6 +4,8 @@ use super::{equal_requests, growth, memory_bytes};
 use run::{Document, Feasibility, Objective, Trial};
 use stats::{Standing, ViolationRule};
 
+/// One minus the confidence of the interval of violations.
+pub const VIOLATION_ALPHA: f64 = 0.05;
 /// Share of failed requests at full load beyond which an arm's capacity is no capacity.
 pub(super) const MOST_FAILURES: f64 = 0.01;
 
@@ -136,7 +138,7 @@ pub fn rate_of(
 ) -> Option<(Feasibility, f64, (f64, f64))> {
     let rule = ViolationRule {
         objective_rate: limit,
-        alpha: 0.05,
+        alpha: VIOLATION_ALPHA,
         seed,
     };
     let judged = stats::meets(counts, &rule).ok()?;

@@ -3,6 +3,7 @@
 use super::choose;
 use crate::deciding::{self, Measured};
 use crate::judge::{self, Tally};
+use crate::proof;
 use crate::request::Arm;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Metric, Outcome, Stage, TrialStatus,
@@ -29,6 +30,10 @@ pub fn answer(
         (Feasibility::Breaks, _) => return (Answer::Keep, 0),
         // A configuration that keeps the limits beats any that does not, whatever it carries.
         (Feasibility::Meets, Feasibility::Breaks) => return (Answer::Change, 0),
+        // To stay would be to keep what breaks them, and breaks them more often.
+        (Feasibility::Unclear, Feasibility::Breaks)
+            if less_often_late(document, challenger, baseline)
+                && comparison.outcome == Outcome::Better => {}
         // One that may keep them is no reason yet to leave one that does, nor to trust one that does not.
         (Feasibility::Unclear, Feasibility::Breaks) => return (Answer::Undecided, 3),
         (Feasibility::Unclear, Feasibility::Meets) if comparison.outcome == Outcome::Better => {
@@ -56,6 +61,18 @@ pub fn late(document: &Document, arm: &Arm) -> Option<(f64, (f64, f64))> {
     let arm = summary(document, arm)?;
     let rate = arm.violation_rate.filter(|rate| *rate > allowed)?;
     Some((rate, arm.violation_interval?))
+}
+
+/// Whether an arm is proven to be late less often than another one, which breaks the latency limit.
+fn less_often_late(document: &Document, arm: &Arm, than: &Arm) -> bool {
+    let interval = |arm| summary(document, arm).and_then(|arm| arm.violation_interval);
+    let latency = document.plan.objective.latency;
+    match (latency, interval(arm), interval(than)) {
+        (Some(limit), Some((_, high)), Some((low, _))) => {
+            low > limit.allowed_violation_rate() && high < low
+        }
+        _ => false,
+    }
 }
 
 /// Said when every arm breaks a limit; that requests are answered is one, with no other given too.
@@ -171,9 +188,10 @@ fn of_comparison(
     let blocks = counted(comparison.blocks, "block");
     let (ours, theirs) = (challenger, baseline);
     match answer {
-        Answer::Change if comparison.outcome == Outcome::Better => {
-            format!("Run {ours}: it {ahead} than {theirs} ({interval}, {blocks}).")
-        }
+        Answer::Change if comparison.outcome == Outcome::Better => format!(
+            "Run {ours}: it {ahead} than {theirs} ({interval}, {blocks}){}",
+            of_less_late(document, challenger, baseline).unwrap_or_else(|| ".".to_owned())
+        ),
         Answer::Change => {
             let instead = match fails(document, &baseline.name) {
                 false => format!("keeps the limits, which {theirs} does not"),
@@ -206,22 +224,37 @@ fn of_comparison(
     }
 }
 
+/// The end of the sentence that advises an arm which is not proven to keep the limit that today's settings break.
+fn of_less_late(document: &Document, challenger: &Arm, baseline: &Arm) -> Option<String> {
+    let limit_ms = document.plan.objective.latency?.limit_ms;
+    let (ours, theirs) = (summary(document, challenger)?, summary(document, baseline)?);
+    let open = (ours.feasible, theirs.feasible) == (Feasibility::Unclear, Feasibility::Breaks);
+    let percent = |arm: &ArmSummary| Some(format!("{:.2} %", arm.violation_rate? * 100.0));
+    let (late, before) = (percent(ours)?, percent(theirs)?);
+    open.then(|| {
+        format!(
+            ", and {late} of its requests take longer than {limit_ms} ms instead of {before}. That it keeps the limit is not proven; {}.",
+            proof::remedy(document, Some(ours))
+        )
+    })
+}
+
 /// That what stays for now breaks the limits, and whether the other one does, too.
 fn broken_today(document: &Document, baseline: &Arm, challenger: &Arm) -> String {
     let breaks = |arm: &Arm| standing(document, arm) == Feasibility::Breaks;
     if !breaks(baseline) || fails(document, &baseline.name) {
         return String::new();
     }
-    let limits = limits(document);
     let nor = match breaks(challenger) {
-        true => format!(", nor does {challenger}"),
+        true => format!("; {challenger} breaks one as well"),
         false => String::new(),
     };
     let most = summary(document, baseline).and_then(|arm| arm.capacity_per_s);
     let at = document.plan.rate_per_s.zip(most).map_or_else(String::new, |(rate, most)| {
-        format!(" That was at {rate:.1} requests a second; they serve {most:.1} at most. powerband capacity finds the rate at which they keep them.")
+        format!(" That was at {rate:.1} requests a second; today's settings serve {most:.1} at most.")
     });
-    format!(" Today's settings do not keep the limits ({limits}){nor}.{at}")
+    let why = limits_and_why(document, baseline);
+    format!(" Today's settings break a limit {why}{nor}.{at}")
 }
 
 /// How one configuration stands to another.
@@ -307,7 +340,7 @@ fn undecided(
             percent(rate),
             percent(low),
             percent(high),
-            deciding::proof(summary(document, baseline))
+            proof::remedy(document, summary(document, baseline))
         );
     }
     if standing(document, challenger) == Feasibility::Breaks
@@ -319,10 +352,13 @@ fn undecided(
         );
     }
     if comparison.outcome != Outcome::Undecided {
+        let arm = summary(document, challenger);
+        let seen = arm.and_then(proof::seen);
         return format!(
-            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; {}.",
+            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven{}; {}.",
             called(comparison.metric),
-            deciding::proof(summary(document, challenger))
+            seen.map_or_else(String::new, |seen| format!(": {seen}")),
+            proof::remedy(document, arm)
         );
     }
     let more = deciding::words(

@@ -5,7 +5,8 @@ use crate::config::LEAST_AGE;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
-use run::Trial;
+use crate::proof;
+use run::{Trial, grouped};
 
 /// The plan of a quick run whose trials take longer than was assumed: the shortest that can decide.
 pub fn lengthened(
@@ -25,6 +26,45 @@ pub fn lengthened(
         overhead.seconds()
     )));
     Ok(shape)
+}
+
+/// Says so where the plan counts too few requests to prove the latency limit, also with windows that take the spare time.
+/// `budget_with` gives the least budget, seconds, whose plan is like this.
+pub fn note_unprovable(
+    procedure: &mut Procedure<'_>,
+    shape: &budget::Shape,
+    spare_s: f64,
+    budget_with: impl Fn(&dyn Fn(&budget::Shape) -> bool) -> Option<f64>,
+) {
+    let plan = &procedure.store.document.plan;
+    let (Some(least), Some(limit), Some(rate_per_s)) = (
+        proof::least_requests(plan),
+        plan.objective.latency,
+        plan.rate_per_s,
+    ) else {
+        return;
+    };
+    let counted =
+        |shape: &budget::Shape| f64::from(shape.blocks) * shape.timing.objective_s * rate_per_s;
+    let longer_s = (least - counted(shape)) / rate_per_s;
+    let windows = 2.0 * f64::from(1 + shape.finalists);
+    if longer_s * windows <= spare_s && procedure.experiment.window.is_none() || longer_s <= 0.0 {
+        return;
+    }
+    let budget_s = budget_with(&|shape| counted(shape) >= least);
+    let without = match procedure.experiment.quick {
+        true => " without --quick",
+        false => "",
+    };
+    let remedy = budget_s.map_or_else(String::new, |budget_s| {
+        format!("--budget {}{without}, or ", budget::written(budget_s))
+    });
+    procedure.watcher.on(Event::Note(format!(
+        "the deciding comparison counts about {} requests of each configuration at {rate_per_s:.1} a second, and {} without a late one are \
+         the least that prove {limit}: give {remedy}a lower percentile, if the answer is to prove it",
+        grouped(counted(shape) as u64),
+        grouped(least as u64)
+    )));
 }
 
 /// The least budget, seconds, that has room for what the pilot took and for the trials to come.

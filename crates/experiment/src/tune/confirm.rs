@@ -9,6 +9,7 @@ use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
+use crate::proof::least_requests;
 use crate::request::Arm;
 use arms::{Choice, Room};
 use run::{Comparison, Document, Outcome, Stage, Trial};
@@ -115,6 +116,8 @@ fn give_up(procedure: &Procedure<'_>, two: &[Arm]) -> Result<(), Stopped> {
     })
 }
 
+/// Of the requests that prove a latency limit, so many times as many are planned: a rate is never exact.
+const MORE_THAN_LEAST: f64 = 1.1;
 /// Fewest blocks that can decide.
 const LEAST_BLOCKS: u32 = 6;
 
@@ -175,7 +178,11 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         always: always as u32,
         second: arms.len() > always,
         window_s: plan.timing.saturation_s,
-        may_shorten: experiment.window.is_none(),
+        may_vary: experiment.window.is_none(),
+        proving_s: least_requests(plan)
+            .zip(plan.rate_per_s)
+            .filter(|_| !begun)
+            .map(|(requests, per_s)| MORE_THAN_LEAST * requests / per_s),
         always_s: arms[..always].iter().map(cost_s).sum(),
         second_s: arms.get(always).map_or(0.0, cost_s),
     };
@@ -194,7 +201,7 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
             why_no_fewer(fitted.blocks, asked, begun)
         )));
     }
-    if fitted.window_s < planned.window_s {
+    if fitted.window_s != planned.window_s {
         procedure.store.document.plan.timing = budget::timing(fitted.window_s);
     }
     room

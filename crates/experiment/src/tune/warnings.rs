@@ -4,7 +4,7 @@ use crate::idle_threads::{self, Waited};
 use crate::procedure::Procedure;
 use crate::rates::figure;
 use crate::request::{Arm, Experiment};
-use crate::{budget, deciding, judge, layout};
+use crate::{budget, judge, layout, proof};
 use run::{Document, Feasibility, Kind, Pinning, Redirects, TrialStatus};
 
 /// Says so when the chosen configuration may yet break the memory limit. That latency is not proven stands in the answer.
@@ -44,21 +44,10 @@ pub fn unproven(document: &Document, arm: &Arm, called: String) -> Option<String
         .arms
         .iter()
         .find(|a| a.name == arm.name && a.feasible == Feasibility::Unclear)?;
-    let of = arm
-        .violation_requests
-        .map_or_else(String::new, |n| format!(" ({n})"));
-    let seen = match (arm.violation_rate, arm.violation_interval) {
-        (Some(rate), Some((low, high))) => format!(
-            "{:.2} % of its requests{of} took longer, with 95 % confidence {:.2} to {:.2} %",
-            rate * 100.0,
-            low * 100.0,
-            high * 100.0
-        ),
-        _ => "no latency window of it counts".to_owned(),
-    };
+    let seen = proof::seen(arm).unwrap_or_else(|| "no latency window of it counts".to_owned());
     Some(format!(
         "that {called} keeps {limit} is not proven: {seen}; {}",
-        deciding::proof(Some(arm))
+        proof::remedy(document, Some(arm))
     ))
 }
 
@@ -256,7 +245,7 @@ mod tests {
         let said = |document: &Document| unproven(document, &chosen, chosen.to_string()).unwrap();
         let steady = said(&document);
         assert!(
-            steady.ends_with("; more blocks or longer windows would tell"),
+            steady.ends_with("which takes windows of 6 s (--window 6s)"),
             "{steady}"
         );
         document.arms[1].growth = Some(sample::growth());

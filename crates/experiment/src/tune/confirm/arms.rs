@@ -127,7 +127,8 @@ mod tests {
             always: 2,
             second,
             window_s: 1.0,
-            may_shorten: false,
+            may_vary: false,
+            proving_s: None,
             always_s: 2.0,
             second_s: 1.0,
         };
