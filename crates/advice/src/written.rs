@@ -36,9 +36,9 @@ fn needed(recommended: &Recommended) -> Option<Needed> {
     })
 }
 
-/// The variables of a recommendation for an application that loads no file of them.
+/// The variables of a recommendation for an application that loads no file of them. `written` has the other files.
 #[must_use]
-pub fn variables_by_hand(recommended: &Recommended) -> Vec<Note> {
+pub fn variables_by_hand(recommended: &Recommended, written: &Written) -> Vec<Note> {
     // `write_down` has noted what is no plain variable.
     let wanted = variable::wanted(recommended, &mut Vec::new());
     let mut notes = Vec::new();
@@ -52,12 +52,24 @@ pub fn variables_by_hand(recommended: &Recommended) -> Vec<Note> {
         true => "; Rails sizes its pool of database connections by RAILS_MAX_THREADS",
         false => "",
     };
+    let is_set = |change: &&Change| {
+        let lines: Vec<&str> = change.added().collect();
+        let sets = |line: &&str| lines.iter().any(|added| added.contains(*line));
+        added.iter().all(sets)
+    };
+    let set = written.changes.iter().find(is_set);
+    let begun = set.map_or_else(String::new, |change| {
+        format!(
+            "the diff of {} sets them for a server that it starts; for any other one ",
+            change.path
+        )
+    });
     if !added.is_empty() {
         notes.push(Note::new(
             "variables",
             format!(
-                "set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because no dotenv gem would load \
-                 them from a file: {}{pool}",
+                "{begun}set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because no dotenv gem would \
+                 load them from a file: {}{pool}",
                 added.join(" ")
             ),
         ));

@@ -76,7 +76,7 @@ fn set_down(
     let recommended = recommended(kind, arm, variables);
     let mut written = advice::write_down(&recommended, files);
     if files.environment.is_none() {
-        let by_hand = advice::variables_by_hand(&recommended);
+        let by_hand = advice::variables_by_hand(&recommended, &written);
         written.notes.extend(by_hand);
     }
     let by_hand = by_hand(kind, arm, files);

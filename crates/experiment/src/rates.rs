@@ -109,11 +109,18 @@ pub fn of_application(
     watcher: &dyn Watcher,
 ) -> Result<Found, Stopped> {
     let spoiled = spoiled::tell(watcher);
+    let since = spoiled::HostWatch::begin();
     let (found, refused) = peers::watched(experiment, watcher, |peers| {
         of_started(experiment, installation, folder, wanted, peers)
     });
     let mut found = refused.map_or(found, Err)?;
-    found.search.warnings.extend(spoiled);
+    let warnings = &mut found.search.warnings;
+    for warning in spoiled.into_iter().chain(since.warnings(watcher)) {
+        // Another run may have been under way before and meanwhile.
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     Ok(found)
 }
 

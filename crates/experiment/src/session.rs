@@ -242,6 +242,11 @@ fn measure(
         (Goal::Arms { .. }, None) => arms::compare(&mut procedure, &arms),
     };
     let result = result.and_then(|()| procedure.end());
+    if matches!(result, Err(Stopped::Interrupted)) {
+        // The next sitting keeps these trials.
+        let found = procedure.host_warnings();
+        procedure.store.document.warnings.extend(found);
+    }
     (procedure.store, result)
 }
 

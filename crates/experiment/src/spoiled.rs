@@ -33,6 +33,8 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
     found
 }
 
+/// In each warning about other runs.
+const OTHER_RUN: &str = "under way on this host at the same time";
 /// Other runs that a warning names.
 const MOST_NAMED: usize = 3;
 
@@ -73,7 +75,7 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
         }
     };
     Some(format!(
-        "{these} under way on this host at the same time, and each took the other's cores; measure again without {them}"
+        "{these} {OTHER_RUN}, and each took the other's cores; measure again without {them}"
     ))
 }
 
@@ -170,6 +172,19 @@ impl HostWatch {
     }
 }
 
+/// Warnings of an earlier sitting about the machine, which its trials still depend on.
+pub fn of_earlier_sitting(warnings: &[String]) -> Vec<String> {
+    let of_host = |warning: &&String| {
+        [host::checks::LOAD, OTHER_PROGRAMS]
+            .iter()
+            .any(|begun| warning.starts_with(begun))
+            || warning.contains(OTHER_RUN)
+    };
+    let kept = warnings.iter().filter(of_host);
+    kept.map(|warning| warning.replace("during the run", "during an earlier sitting"))
+        .collect()
+}
+
 /// What other programs took of the cores, where it is much. Those that began and ended between two looks, and the kernel, which
 /// works for the run as well, are not in it.
 fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
@@ -195,6 +210,24 @@ fn other_work() -> OtherWork {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resumed_run_keeps_what_is_known_of_the_machine() {
+        let took = others(Duration::from_secs(9), Duration::from_secs(10), &[]).unwrap();
+        let run = OtherRun {
+            pid: 1,
+            folder: PathBuf::from("/x"),
+        };
+        let run = afterwards(&[run]).unwrap();
+        let warnings = [took, "3 of 4 trials failed".to_owned(), run.clone()];
+        let kept = of_earlier_sitting(&warnings);
+        assert_eq!(kept.len(), 2);
+        assert!(
+            kept[0].contains("90 % of a core during an earlier sitting"),
+            "{kept:?}"
+        );
+        assert_eq!(kept[1], run);
+    }
 
     #[test]
     fn other_programs_are_named_where_they_took_much() {

@@ -4,6 +4,7 @@
 //! A block is the unit of evidence because its trials were near each other in time, so a block that was broken
 //! off is measured again whole; its trials stay in the folder, marked abandoned.
 
+use crate::spoiled;
 use run::{Document, Folder, FolderError, Lock, Stage, State, Trial, TrialStatus};
 use std::collections::HashSet;
 
@@ -66,7 +67,7 @@ impl Store {
         forget_outages(&mut earlier);
         document.state = State::Running;
         document.resumed_at_s = Some(elapsed_before_s);
-        document.warnings.clear();
+        document.warnings = spoiled::of_earlier_sitting(&document.warnings);
         document.comparisons.clear();
         document.memory.clear();
         document.latency.clear();

@@ -17,19 +17,23 @@ use run::{
 /// How far the ratio of two medians may be from the change within blocks before the answer says why, as a logarithm.
 const FAR: f64 = 0.02;
 
-fn others_were_busy(document: &Document) -> bool {
-    let mut warnings = document.warnings.iter();
-    warnings.any(|warning| warning.starts_with(OTHER_PROGRAMS))
+/// What a reader must know of an answer that other programs may have changed.
+pub fn others_were_busy(warnings: &[String]) -> Option<&'static str> {
+    let busy = warnings
+        .iter()
+        .any(|warning| warning.starts_with(OTHER_PROGRAMS));
+    busy.then_some("Other programs used the machine meanwhile (see the last lines).")
 }
 
 /// Writes it. `worker` is the process that still works on the run.
 pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
     if let Some(verdict) = &document.verdict {
         sheet.bold(first_line(&verdict.sentence));
-        if verdict.answer == Answer::Undecided && others_were_busy(document) {
-            sheet.prose(
-                "Other programs used the machine meanwhile (see the last lines): before you measure more blocks, measure without them.",
-            );
+        let others = others_were_busy(&document.warnings);
+        if let Some(others) = others.filter(|_| verdict.answer == Answer::Undecided) {
+            sheet.prose(&format!(
+                "{others} Before you measure more blocks, measure without them."
+            ));
         }
         if let Some(arm) = advised(document) {
             let compared = |metric| compared(document, arm, metric);

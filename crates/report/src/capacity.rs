@@ -1,6 +1,7 @@
 //! The page of `powerband capacity`: the answer, the curve as a table, what to know before believing it.
 
 use crate::Style;
+use crate::answer::others_were_busy;
 use crate::figures::{counted, duration, number_of_ms, rate, share};
 use crate::rates::DECIDED;
 use crate::sheet::{Sheet, first_line};
@@ -19,6 +20,11 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     let search = &document.search;
+    if let Some(others) = others_were_busy(&search.warnings) {
+        sheet.prose(&format!(
+            "{others} Without them it may serve more: measure again."
+        ));
+    }
     if let Some(saturated) = search.saturated_per_s {
         let clients = search.saturated_connections.unwrap_or(document.connections);
         let limits = match is_the_limit(search, clients, document.target.settings.is_some()) {

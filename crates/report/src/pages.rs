@@ -5,7 +5,7 @@ use crate::markdown_table::{line, plain, rows};
 use crate::reading::called_by_name;
 use crate::sheet::Sheet;
 use crate::tables::{self, NONE};
-use run::{Document, Kind, PageTime};
+use run::{Document, Kind, PageTime, rounded_change};
 
 const HEADING: &str = "The response time of each page, p50 at the common rate";
 /// Rows of a table at most.
@@ -170,6 +170,12 @@ impl<'d> Shown<'d> {
         } else {
             notes.push("One block gives no interval.".to_owned());
         }
+        if self.rows().any(is_unknown) {
+            notes.push(
+                "Not known: the interval reaches from less than half to more than twice. More blocks narrow it."
+                    .to_owned(),
+            );
+        }
         if !self.rows().all(gives_its_change) {
             notes.push(
                 "Changes are means of the blocks' changes; the times are medians over the blocks, and need not give the same change."
@@ -178,6 +184,11 @@ impl<'d> Shown<'d> {
         }
         notes
     }
+}
+
+/// Whether the interval says nothing: from less than half to more than twice.
+fn is_unknown(time: &PageTime) -> bool {
+    time.low.is_some_and(|low| low < 0.5) && time.high.is_some_and(|high| high > 2.0)
 }
 
 /// Whether the times of a row, as shown, give the change next to them.
@@ -189,6 +200,9 @@ fn gives_its_change(time: &PageTime) -> bool {
 /// Without a ratio where a page fails: it would be one to an hour.
 fn change(time: &PageTime) -> String {
     match (time.baseline_ms, time.candidate_ms) {
+        (Some(_), Some(_)) if is_unknown(time) => {
+            format!("{} (not known)", rounded_change(time.ratio))
+        }
         (Some(_), Some(_)) => change_with_interval(time.ratio, time.low, time.high),
         (Some(_), None) => "fails".to_owned(),
         (None, Some(_)) => "fails no more".to_owned(),

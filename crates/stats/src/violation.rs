@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn more_requests_of_the_same_kind_meet_it() {
-        for block in [(0, 200), (1, 400), (3, 600)] {
+        for block in [(0, 200), (1, 300), (4, 600)] {
             let found = meets(&[block; 6], &P99).unwrap();
             assert_eq!(found.standing, Standing::Unclear);
             let requests = 6.0 * block.1 as f64;

@@ -33,7 +33,7 @@ pub struct InitArgs {
     #[arg(long = "env", value_name = "KEY=VALUE")]
     pub env: Vec<String>,
     /// Replace a powerband.toml that is there
-    #[arg(long, conflicts_with = "print")]
+    #[arg(long)]
     pub force: bool,
     /// Print the file and write nothing
     #[arg(long)]

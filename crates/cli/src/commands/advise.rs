@@ -4,7 +4,7 @@ mod command;
 mod document;
 
 use super::flight_root::flight_root;
-use super::inspect::{found, looked_into, now_ns};
+use super::inspect::{found, looked_into, now_ns, own};
 use crate::args::AdviseArgs;
 use crate::{Failure, output};
 use adviser::{Process, Seen, Setup, advise as look};
@@ -55,10 +55,18 @@ fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
             Err(error) => not_read.push(::inspect::refused(&path, &error)),
         }
     }
-    if let Some(wanted) = args.application.as_deref() {
+    let own = || {
+        let all: BTreeSet<&str> = all.iter().map(|(_, one)| application_of(one)).collect();
+        own::chosen(&all, &std::env::current_dir().ok()?).map(|own| own.root)
+    };
+    let own = match args.sources.is_empty() {
+        true => own(),
+        false => None,
+    };
+    if let Some(wanted) = args.application.clone().or(own) {
         let there = applications(&all).join(", ");
-        let of = flight::application_of;
-        all.retain(|(_, one)| of(&one.header.app_root) == of(wanted));
+        let of = flight::application_of(&wanted);
+        all.retain(|(_, one)| application_of(one) == of);
         if all.is_empty() && !there.is_empty() {
             return Err(Failure::usage(format!(
                 "--application = {wanted:?}: no process of it recorded into these files; they are of {there}"
@@ -128,11 +136,15 @@ fn logged(files: &[PathBuf]) -> (Vec<(PathBuf, Snapshot)>, Vec<NotRead>) {
     (processes, not_read)
 }
 
+fn application_of(process: &Snapshot) -> &str {
+    flight::application_of(&process.header.app_root)
+}
+
 /// The root folders of their applications.
 fn applications(processes: &[(PathBuf, Snapshot)]) -> Vec<String> {
     let roots = processes
         .iter()
-        .map(|(_, snapshot)| flight::application_of(&snapshot.header.app_root));
+        .map(|(_, snapshot)| application_of(snapshot));
     let roots: BTreeSet<&str> = roots.collect();
     roots.into_iter().map(::inspect::printable).collect()
 }

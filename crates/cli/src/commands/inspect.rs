@@ -1,6 +1,6 @@
 //! `inspect`: reads flight files and prints where request time went.
 
-mod own;
+pub(super) mod own;
 mod prometheus;
 mod rows;
 mod saved;

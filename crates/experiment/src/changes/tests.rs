@@ -281,6 +281,22 @@ fn variables_that_no_file_holds_are_set_by_hand_without_credentials() {
     }
     assert!(!by_hand.concat().contains("hunter2"), "{by_hand:?}");
     assert!(!by_hand.concat().contains("this file"), "{by_hand:?}");
+    assert!(!by_hand.concat().contains("the diff of"), "{by_hand:?}");
+    let built = Files {
+        dockerfile: Some(File {
+            path: "Dockerfile".to_owned(),
+            text: "FROM ruby:3.3\nCMD [\"bin/rails\", \"server\"]\n".to_owned(),
+        }),
+        ..files
+    };
+    let overlay = Overlay::of(&pairs[..1]).unwrap();
+    let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &built);
+    assert!(added.contains(&"+ENV MY_CACHE=on".to_owned()), "{added:?}");
+    let begun = "variables: the diff of Dockerfile sets them for a server that it starts; for any other one set where";
+    assert!(
+        by_hand.iter().any(|line| line.starts_with(begun)),
+        "{by_hand:?}"
+    );
 }
 
 #[test]

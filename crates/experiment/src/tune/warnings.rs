@@ -138,7 +138,10 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         "measured on this host with the application's {} environment; Powerband switches off neither mail nor jobs that requests start",
         document.plan.environment
     ));
-    document.warnings.extend(host_warnings);
+    // An earlier sitting may have seen the same.
+    let known: Vec<String> = document.warnings.clone();
+    let new = host_warnings.into_iter().filter(|w| !known.contains(w));
+    document.warnings.extend(new);
 }
 
 /// Where connections are kept: the trial in which requests queued longest while threads were idle.

@@ -94,6 +94,14 @@ fn the_page_that_became_slower_is_named_with_the_answer_and_comes_first() {
     let row = "GET /trails 12.0 ms 33.0 ms +175 % (+160 to +190)";
     assert!(place(row) < place("GET / 12.0 ms 12.1 ms +0.8 % (-2.0 to +3.0)"));
     assert!(!text.contains("medians over the blocks"), "{text}");
+    let mut few = document.clone();
+    (few.pages[1].low, few.pages[1].high) = (Some(0.0), Some(190.0));
+    let few = flat(&page(&few, PLAIN));
+    assert!(few.contains("33.0 ms +175 % (not known)"), "{few}");
+    assert!(
+        few.contains("from less than half to more than twice"),
+        "{few}"
+    );
     let mut noisy = document.clone();
     noisy.pages[1].ratio = 0.85;
     let noisy = flat(&page(&noisy, PLAIN));

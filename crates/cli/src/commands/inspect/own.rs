@@ -28,7 +28,8 @@ pub fn application(
     Ok(chosen(&applications(&document), &here))
 }
 
-fn chosen(all: &BTreeSet<&str>, here: &Path) -> Option<Own> {
+/// Of several applications, the innermost that holds the folder.
+pub fn chosen(all: &BTreeSet<&str>, here: &Path) -> Option<Own> {
     let holding = all.iter().filter(|root| here.starts_with(root));
     let root = holding.max_by_key(|root| root.len())?;
     (all.len() > 1).then(|| Own {

@@ -204,15 +204,16 @@ impl Display for Growing {
     }
 }
 
-/// Windows that do not count, with the last reason; nothing where a warning has it. The reason's remedy is of a user who chose the
+/// Windows that do not count, with the reason of the last; nothing where a warning has it. The reason's remedy is of a user who chose the
 /// rate, which a search chooses itself.
 fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     let why = refused.last()?;
     let has_it = |warning: &String| warning.contains(DO_NOT_COUNT);
     let windows = run::counted(refused.len(), "window");
     let why = why.split("; ").next().unwrap_or_default();
-    (!warnings.iter().any(has_it))
-        .then(|| format!("the search leaves out {windows}, and the others give the answer: {why}"))
+    (!warnings.iter().any(has_it)).then(|| {
+        format!("{windows} are left out, and the answer is that of the others; of the last: {why}")
+    })
 }
 
 /// `cores`: of this machine.
@@ -243,7 +244,9 @@ mod tests {
         let said = uncounted(&[late, late], &["something else".to_owned()]).unwrap();
         assert_eq!(
             said,
-            format!("the search leaves out 2 windows, and the others give the answer: {late}")
+            format!(
+                "2 windows are left out, and the answer is that of the others; of the last: {late}"
+            )
         );
         let with_remedy = format!("{late}; ask for a lower rate");
         assert_eq!(uncounted(&[&with_remedy, &with_remedy], &[]), Some(said));
