@@ -54,8 +54,9 @@ class ExportOtlpTest < PowerbandTest
     # The exporter's restart is none of the counters.
     exporter.signal(:TERM)
     assert_equal 0, finish(exporter, within: 5).code
+    @receiver.last_push
     exporter = pushing
-    again = requests(@receiver.last_push)
+    again = requests(@receiver.push)
     assert_equal more.values_at(:start_ns, :value), again.values_at(:start_ns, :value)
     FileUtils.rm(Dir[File.join(@folder, "*.flight")].drop(1))
     fewer = until_requests(exporter) { |value| value < more[:value] }

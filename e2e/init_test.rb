@@ -70,14 +70,15 @@ class InitTest < PowerbandTest
     application do |dir|
       log(dir, "development.log", "/" => 2)
       file = File.join(dir, "powerband.toml")
-      ["# mine\n[app.env]\nA = \"x\"\n", "[app]\nenvironment = \"staging\"\n[app.env]\nA = \"x\"\n", "[tune]\nblocks = 6\n"].each do |more|
+      variables = "[app.env]\nA = \"x\"\n"
+      ["# mine\n#{variables}", "[app]\nenvironment = \"staging\"\n#{variables}", "[tune]\nblocks = 6\n"].each do |more|
         File.write(file, more)
         assert_refused powerband("init", "--app", dir), 2, /add --force to replace all of it but \[app\.env\], or --print/
         assert_equal more, File.read(file)
       end
       File.write(file, "[app.env]\nSTRIPE_KEY = \"x\"\n")
       assert_equal 0, powerband("init", "--app", dir).code
-      assert_match(/^path = "\/"$/, File.read(file))
+      assert_match(%r{^path = "/"$}, File.read(file))
       assert_match(/^\[app\.env\]\nSTRIPE_KEY = "x"$/, File.read(file))
     end
   end
@@ -237,7 +238,7 @@ class InitTest < PowerbandTest
         end
       RUBY
       File.write(File.join(dir, "config/routes.rb"), <<~RUBY)
-        Rails.application.routes.draw { %w[up one two secret].each { |name| get "/\#{name}", to: "down#\#{name}" } }
+        Rails.application.routes.draw { { about: :up, one: :one, two: :two, secret: :secret }.each { |path, name| get "/\#{path}", to: "down#\#{name}" } }
       RUBY
       made = powerband("init", "--app", dir, "--env", "SECRET_KEY_BASE=x")
       assert_equal 0, made.code, made.to_s

@@ -126,6 +126,32 @@ class InspectTest < PowerbandTest
     assert_refused powerband("inspect", foreign), 3, /a\.flight: not a flight file/
   end
 
+  def test_the_application_of_the_current_folder_counts_among_several
+    site = served("hello")
+    pid = inspected(@flight).fetch("processes").first.fetch("pid")
+    all = File.join(@dir, "all")
+    own = File.join(all, Process.uid.to_s)
+    FileUtils.mkdir_p(own, mode: 0o700)
+    FileUtils.cp([*Dir[File.join(@flight, "**/*.flight")], File.join(ROOT, "contract/samples/flight/wide.flight")], own)
+    counted = lambda do |chdir, *words|
+      ended = powerband("inspect", "--json", *words, env: { "POWERBAND_DIR" => all }, chdir:)
+      assert_equal 0, ended.code, ended.to_s
+      JSON.parse(ended.out).then { |document| [document.dig("requests", "requests"), document.fetch("warnings").first] }
+    end
+    requests, note = counted.call(File.join(APPS, "hello"))
+    assert_equal 20, requests
+    assert_match(/of 2 applications: counted is the one of this folder, .*hello\. --application all counts all/, note)
+    more, note = counted.call(File.join(APPS, "hello"), "--application", "all")
+    assert_operator more, :>, 20
+    assert_match(/all are counted together, .* --application #{Regexp.escape(File.join(APPS, "hello"))}/, note)
+    requests, note = counted.call(File.join(APPS, "io"))
+    assert_equal more, requests
+    assert_match(/\ANo file is of the application in this folder: start its server with powerband run/, note)
+    assert_equal 20, counted.call(@dir, "--pid", pid).first
+  ensure
+    stop(site) if site
+  end
+
   private
 
   def injected

@@ -234,9 +234,23 @@ pub(crate) fn pilot(
             )));
         }
     }
+    settle_rate_of_pilot(procedure);
     Ok(())
 }
 
+/// The rate of the trials to come: of the lowest capacity in the pilot, because at a rate near its capacity today's configuration
+/// would break any limit.
+fn settle_rate_of_pilot(procedure: &mut Procedure<'_>) {
+    let (capacities, _) = of_pilot(procedure);
+    let lowest = capacities.into_iter().reduce(f64::min);
+    if let (None, Some(lowest)) = (procedure.experiment.rate, lowest.filter(|of| *of > 0.0)) {
+        let plan = &mut procedure.store.document.plan;
+        plan.rate_from_per_s = Some(lowest);
+        plan.rate_per_s = Some(budget::OBJECTIVE_LOAD * lowest);
+    }
+}
+
+/// The rate of the pilot's latency windows.
 fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
     let plan = &mut procedure.store.document.plan;
     if plan.rate_per_s.is_some() {

@@ -26,6 +26,8 @@ pub struct Selection {
     pub threads: Option<u32>,
     /// Processes of the application with this root folder.
     pub application: Option<String>,
+    /// The process with this number, and those that it forked.
+    pub pid: Option<u32>,
 }
 
 /// What the files hold, added up.
@@ -112,6 +114,9 @@ impl Selection {
         let root = flight::application_of(&header.app_root);
         let is_asked_for = |asked: &String| flight::application_of(asked) == root;
         (self.threads.is_none() || self.threads == header.server.max_threads)
+            && self
+                .pid
+                .is_none_or(|pid| [header.pid, header.parent_pid].contains(&pid))
             && self.application.as_ref().is_none_or(is_asked_for)
     }
 
@@ -120,7 +125,8 @@ impl Selection {
         let threads = self.threads.map(|n| format!("--threads = {n}"));
         let application = self.application.as_ref();
         let application = application.map(|root| format!("--application = {root:?}"));
-        let all: Vec<String> = threads.into_iter().chain(application).collect();
+        let pid = self.pid.map(|pid| format!("--pid = {pid}"));
+        let all: Vec<String> = threads.into_iter().chain(application).chain(pid).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 }

@@ -195,8 +195,9 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     let roots = applications(document);
     if roots.len() > 1 {
         let roots: Vec<&str> = roots.into_iter().collect();
-        let live = served(document).find(|p| p.state == ProcessState::Live);
-        let one = live.map_or(roots[0], |p| flight::application_of(&p.app_root));
+        let latest =
+            served(document).max_by_key(|p| (p.state == ProcessState::Live, &p.started_at));
+        let one = latest.map_or(roots[0], |p| flight::application_of(&p.app_root));
         said.push(format!(
             "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised. \
              To count one alone: {}",

@@ -48,9 +48,10 @@ pub struct Plan {
     pub finalists: Option<u32>,
     /// Connections of every saturation window: twice the largest workers × threads in the plan.
     pub connections: u32,
-    /// Arrival rate of every objective window, requests per second; absent until the baseline is known.
+    /// Arrival rate of every objective window after the pilot, requests per second; absent until the baseline is known.
     pub rate_per_s: Option<f64>,
-    /// Answers a second of the baseline at full load, in the pilot, of which `rate_per_s` is 70 %; absent where the rate was given.
+    /// Answers a second of the baseline at full load, the fewest of the pilot's trials, of which `rate_per_s` is 70 %; absent where the rate
+    /// was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_from_per_s: Option<f64>,
     /// Lengths of a trial's parts.

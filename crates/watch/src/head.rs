@@ -150,7 +150,7 @@ pub(crate) fn totals(window: &Window) -> String {
     } = Resources::of(&window.processes);
     words.extend(cores.map(|cores| format!("CPU {:.0} %", 100.0 * cores)));
     let pss_bytes = pss_bytes.filter(|bytes| *bytes > 0);
-    words.extend(pss_bytes.map(|bytes| format!("{} PSS", report::bytes(bytes))));
+    words.extend(pss_bytes.map(|bytes| format!("{} PSS of these processes", report::bytes(bytes))));
     words.join(", ")
 }
 

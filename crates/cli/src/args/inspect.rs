@@ -25,9 +25,12 @@ pub struct InspectArgs {
         long,
         value_name = "FILE",
         help_heading = "Output",
-        conflicts_with_all = ["last", "since", "threads", "application", "full", "json", "csv", "prometheus", "opentelemetry", "limit"]
+        conflicts_with_all = ["last", "since", "threads", "pid", "application", "full", "json", "csv", "prometheus", "opentelemetry", "limit"]
     )]
     pub save: Option<PathBuf>,
+    /// Only the process with this number and those that it forked: a server's master, or one worker
+    #[arg(long, value_name = "PID", conflicts_with_all = ["application", "prometheus"])]
+    pub pid: Option<u32>,
     /// Only processes with this many threads
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,

@@ -57,7 +57,8 @@ fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
     }
     let own = || {
         let all: BTreeSet<&str> = all.iter().map(|(_, one)| application_of(one)).collect();
-        own::chosen(&all, &std::env::current_dir().ok()?).map(|own| own.root)
+        let own = own::holding(&all, &std::env::current_dir().ok()?);
+        own.map(str::to_owned)
     };
     let own = match args.sources.is_empty() {
         true => own(),

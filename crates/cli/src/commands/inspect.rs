@@ -8,6 +8,7 @@ mod saved;
 use crate::args::InspectArgs;
 use crate::{Failure, output};
 use inspect::{Asked, Baseline, Reading, Selection};
+use own::Own;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,20 +31,25 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
             .application
             .clone()
             .filter(|application| application != own::ALL),
+        pid: args.pid,
     };
-    let own = match args.application.is_none() && args.sources.is_empty() {
+    let unnamed = args.application.is_none() && args.pid.is_none() && args.sources.is_empty();
+    let own = match unnamed {
         true => own::application(&root, &selection, now_ns)?,
         false => None,
     };
-    if let Some(own) = &own {
-        selection.application = Some(own.root.clone());
+    if let Some(Own {
+        root: Some(root), ..
+    }) = &own
+    {
+        selection.application = Some(root.clone());
     }
     let reading = match baseline {
         Some(baseline) => Reading::since(selection, baseline),
         None => Reading::of(selection),
     };
     let mut document = read(reading, &args.sources, &args.since, &root, now_ns)?;
-    document.warnings.extend(own.map(|own| own.note));
+    document.warnings.splice(0..0, own.map(|own| own.note));
     if args.json {
         output::json(&document)?;
     } else if args.csv {

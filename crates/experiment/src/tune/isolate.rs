@@ -213,10 +213,13 @@ impl Room {
         let trials = LEAST_BLOCKS * single.pair().len() as u32;
         let left = match self.kept_s {
             0.0 => budget::left(self.left_s),
+            kept_s if kept_s >= self.left_s => format!(
+                "the {:.0} s of the budget that were left are kept for the search for the highest rate",
+                self.left_s
+            ),
             kept_s => format!(
                 "of the {:.0} s of the budget that were left, {:.0} s are kept for the search for the highest rate",
-                self.left_s,
-                kept_s.min(self.left_s)
+                self.left_s, kept_s
             ),
         };
         format!(

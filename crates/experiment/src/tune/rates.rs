@@ -227,11 +227,15 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     match rates {
         [before, after] => {
             let (before_said, after_said) = (said(before)?, said(after)?);
+            let has_range = |of: &ArmRates| of.search.low_per_s.zip(of.search.high_per_s).is_some();
             let told_apart = if apart(&before.search, &after.search) {
                 ""
+            } else if has_range(before) && has_range(after) {
+                " These two rates were found one after the other, and their intervals overlap: which configuration is better, the \
+                 deciding comparison says."
             } else {
-                " These two rates were found one after the other, each with a range of its own, and the ranges do not lie apart: \
-                 which configuration is better, the deciding comparison says."
+                " These two rates were found one after the other, and not both with an interval: which configuration is better, the \
+                 deciding comparison says."
             };
             Some(format!(
                 "Highest rate that met {kept}, in requests a second: {before_said}; {after_said}.{told_apart}{doubted}"

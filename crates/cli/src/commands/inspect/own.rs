@@ -2,6 +2,7 @@
 
 use super::looked_into;
 use crate::Failure;
+use crate::commands::init::is_application;
 use inspect::{Selection, applications};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,13 +10,15 @@ use std::path::Path;
 /// `--application all`: no choice.
 pub const ALL: &str = "all";
 
-/// The application of the current folder, and what to say of the choice.
+/// What the current folder says of the choice.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Own {
-    pub root: String,
+    /// The application that is meant; `None`: all of them.
+    pub root: Option<String>,
     pub note: String,
 }
 
-/// `None` where the files below `root` are of one application, or of none that the current folder belongs to.
+/// `None` where there is nothing to choose or to say.
 pub fn application(
     root: &Path,
     selection: &Selection,
@@ -25,20 +28,34 @@ pub fn application(
         return Ok(None);
     };
     let document = looked_into(&[], root, selection.clone(), now_ns)?;
-    Ok(chosen(&applications(&document), &here))
+    let all = applications(&document);
+    Ok(match holding(&all, &here) {
+        Some(root) => (all.len() > 1).then(|| Own {
+            root: Some(root.to_owned()),
+            note: format!(
+                "The files are of {} applications: counted is the one of this folder, {root}. --application {ALL} counts all of them.",
+                all.len()
+            ),
+        }),
+        None => (is_application(&here) && !is_above(&all, &here)).then(|| Own {
+            root: None,
+            note: format!(
+                "No file is of the application in this folder: start its server with powerband run -- CMD, or with the gem. These are of {}.",
+                all.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+        }),
+    })
 }
 
-/// Of several applications, the innermost that holds the folder.
-pub fn chosen(all: &BTreeSet<&str>, here: &Path) -> Option<Own> {
+/// The innermost application that holds the folder.
+pub fn holding<'a>(all: &BTreeSet<&'a str>, here: &Path) -> Option<&'a str> {
     let holding = all.iter().filter(|root| here.starts_with(root));
-    let root = holding.max_by_key(|root| root.len())?;
-    (all.len() > 1).then(|| Own {
-        root: (*root).to_owned(),
-        note: format!(
-            "The files are of {} applications: counted is the one of this folder, {root}. --application {ALL} counts all of them.",
-            all.len()
-        ),
-    })
+    holding.max_by_key(|root| root.len()).copied()
+}
+
+/// As a repository of several applications is.
+fn is_above(all: &BTreeSet<&str>, here: &Path) -> bool {
+    all.iter().any(|root| Path::new(root).starts_with(here))
 }
 
 #[cfg(test)]
@@ -48,14 +65,16 @@ mod tests {
     #[test]
     fn the_innermost_application_that_holds_the_folder() {
         let of = |all: &[&'static str], here: &str| {
-            let own = chosen(&all.iter().copied().collect(), Path::new(here));
-            own.map(|own| own.root)
+            holding(&all.iter().copied().collect(), Path::new(here))
         };
         let all = ["/srv/shop", "/srv/shop/engines/admin", "/srv/sho"];
-        assert_eq!(of(&all, "/srv/shop/app").as_deref(), Some("/srv/shop"));
-        let engine = of(&all, "/srv/shop/engines/admin");
-        assert_eq!(engine.as_deref(), Some("/srv/shop/engines/admin"));
+        assert_eq!(of(&all, "/srv/shop/app"), Some("/srv/shop"));
+        assert_eq!(
+            of(&all, "/srv/shop/engines/admin"),
+            Some("/srv/shop/engines/admin")
+        );
         assert_eq!(of(&all, "/srv"), None);
-        assert_eq!(of(&["/srv/shop"], "/srv/shop"), None, "nothing to choose");
+        assert!(is_above(&all.into(), Path::new("/srv")));
+        assert!(!is_above(&all.into(), Path::new("/srv/other")));
     }
 }
