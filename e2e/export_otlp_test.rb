@@ -109,7 +109,7 @@ class ExportOtlpTest < PowerbandTest
     exporter.signal(:TERM)
     stopped = finish(exporter, within: 15)
     assert_equal 0, stopped.code, stopped.to_s
-    assert_match(/the last push is not answered within 5 s, and is given up/, stopped.err)
+    assert_match(/a push is not answered within 5 s, and is given up/, stopped.err)
   ensure
     silent&.close
   end

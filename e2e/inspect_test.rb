@@ -140,7 +140,7 @@ class InspectTest < PowerbandTest
     end
     requests, note = counted.call(File.join(APPS, "hello"))
     assert_equal 20, requests
-    assert_match(/of 2 applications: counted is the one of this folder, .*hello\. --application all counts all/, note)
+    assert_match(/of 2 applications, and this page counts the one of this folder, .*hello\. --application all counts all/, note)
     more, note = counted.call(File.join(APPS, "hello"), "--application", "all")
     assert_operator more, :>, 20
     assert_match(/all are counted together, .* --application #{Regexp.escape(File.join(APPS, "hello"))}/, note)

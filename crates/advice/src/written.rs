@@ -53,22 +53,24 @@ pub fn variables_by_hand(recommended: &Recommended, written: &Written) -> Vec<No
         false => "",
     };
     let is_set = |change: &&Change| {
-        let lines: Vec<&str> = change.added().collect();
-        let sets = |line: &&str| lines.iter().any(|added| added.contains(*line));
-        added.iter().all(sets)
+        let words: Vec<&str> = change.added().flat_map(str::split_whitespace).collect();
+        added.iter().all(|line| words.contains(line))
     };
     let set = written.changes.iter().find(is_set);
-    let begun = set.map_or_else(String::new, |change| {
-        format!(
-            "the diff of {} sets them for a server that it starts; for any other one ",
-            change.path
-        )
-    });
+    let begun = set.map_or_else(
+        || "set".to_owned(),
+        |change| {
+            format!(
+                "the diff of {} sets them; for a server that starts in another way, set them",
+                change.path
+            )
+        },
+    );
     if !added.is_empty() {
         notes.push(Note::new(
             "variables",
             format!(
-                "{begun}set where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because no dotenv gem would \
+                "{begun} where the server is started (systemd's Environment, Docker's --env, Foreman's .env), because no dotenv gem would \
                  load them from a file: {}{pool}",
                 added.join(" ")
             ),

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_unknown_flag_is_never_advised_as_a_value() {
-        let unknown = said("powerband inspect --pid 1");
+        let unknown = said("powerband load http://127.0.0.1:1 --pid 1");
         assert!(unknown.contains("unexpected argument '--pid'"), "{unknown}");
         assert!(!unknown.contains("as a value"), "{unknown}");
         let misspelt = said("powerband load http://127.0.0.1:1 --duratoin 5s");

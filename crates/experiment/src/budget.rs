@@ -5,7 +5,7 @@ mod confirmation;
 mod windows;
 
 pub use ageing::Ageing;
-pub use confirmation::Confirmation;
+pub use confirmation::{Confirmation, proving_window_s};
 use run::Timing;
 use std::time::Duration;
 pub use windows::{Seen, Windows};
@@ -276,7 +276,7 @@ pub fn fit_with_search(
     }
 }
 
-/// Seconds of so much time that the trials of a shape leave, the searches at the end included.
+/// Seconds that the trials of a shape leave of so much time; the search at the end takes its part of them.
 pub fn spare_s(left_s: f64, shape: &Shape, overhead: Overhead, wishes: Wishes) -> f64 {
     let counts = (shape.arms, shape.race_blocks, shape.blocks, shape.finalists);
     USABLE * left_s - wishes.trials(counts) * overhead.trial_s(shape.timing.saturation_s)

@@ -76,6 +76,21 @@ impl Pace {
         (f64::from(self.blocks) * times).ceil() as u32
     }
 
+    /// The flags of a run with windows that are so many times as long, each with its budget.
+    pub fn flags_of_window(self, window_s: f64, times: f64) -> String {
+        let work_s = self.run_s * times;
+        match self.has_budget {
+            true => format!(
+                "--window {window_s:.0}s --budget {:.0}m",
+                budget::holding(work_s, self.searches) / 60.0
+            ),
+            false => format!(
+                "--window {window_s:.0}s, about {:.0} min",
+                (work_s / 60.0).ceil()
+            ),
+        }
+    }
+
     /// The flags of a run with so many blocks and with windows as long as these, and how long it takes.
     pub fn flags(self, blocks: u32) -> String {
         let more = blocks.saturating_sub(self.blocks);

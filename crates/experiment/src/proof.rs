@@ -2,17 +2,24 @@
 
 use crate::deciding::Pace;
 use crate::judge::VIOLATION_ALPHA;
-use crate::request::MOST_BLOCKS;
 use run::{ArmSummary, Document, Plan, grouped};
 use stats::{Interval, least_to_meet, times_to_meet};
 
 /// Longest window that is advised, seconds.
-const MOST_WINDOW_S: f64 = 120.0;
+const MOST_ADVISED_S: f64 = 120.0;
+/// Of the requests that prove a limit, so many times as many are planned: a rate is never exact.
+const MORE_THAN_LEAST: f64 = 1.1;
+const MORE: &str = "more blocks or longer windows would tell";
 
 /// The fewest requests that prove the latency limit, none of them late; `None` without one.
 pub fn least_requests(plan: &Plan) -> Option<f64> {
     let limit = plan.objective.latency?;
     Some(least_to_meet(limit.allowed_violation_rate(), VIOLATION_ALPHA).ceil())
+}
+
+/// Seconds of windows, in all blocks together, that are planned for a proof of the latency limit; `None` without one.
+pub fn proving_s(plan: &Plan) -> Option<f64> {
+    Some(MORE_THAN_LEAST * least_requests(plan)? / plan.rate_per_s?)
 }
 
 /// The share of late requests of an arm with its interval; `None` where no latency window of it counts.
@@ -29,6 +36,13 @@ pub fn seen(arm: &ArmSummary) -> Option<String> {
     ))
 }
 
+/// The same where it is the latency limit that is not proven to be kept.
+pub fn seen_open(document: &Document, arm: &ArmSummary) -> Option<String> {
+    let allowed = document.plan.objective.latency?.allowed_violation_rate();
+    let (_, high) = arm.violation_interval?;
+    seen(arm).filter(|_| high > allowed)
+}
+
 /// What would prove that an arm keeps its limits.
 pub fn remedy(document: &Document, arm: Option<&ArmSummary>) -> String {
     match arm {
@@ -42,11 +56,11 @@ pub fn remedy(document: &Document, arm: Option<&ArmSummary>) -> String {
         }
         arm => arm
             .and_then(|arm| more_requests(document, arm))
-            .unwrap_or_else(|| "more blocks or longer windows would tell".to_owned()),
+            .unwrap_or_else(|| MORE.to_owned()),
     }
 }
 
-/// Blocks or windows that measure enough requests; `None` where too many are late, or where another limit is open.
+/// Blocks or windows that measure enough requests; `None` where too many are late, or where the latency limit is not what is open.
 fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
     let allowed = document.plan.objective.latency?.allowed_violation_rate();
     let (rate, (low, high)) = arm.violation_rate.zip(arm.violation_interval)?;
@@ -55,25 +69,38 @@ fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
         high,
         confidence: 1.0 - VIOLATION_ALPHA,
     };
-    let times = times_to_meet(rate, &interval, arm.violation_requests? as f64, allowed)
-        .filter(|times| *times > 1.0)?;
+    let requests = arm.violation_requests? as f64;
+    let times = times_to_meet(rate, &interval, requests, allowed).filter(|times| *times > 1.0)?;
     let pace = Pace::of(document)?;
-    let blocks = pace.times(times);
     let late = match rate {
         0.0 => "none of them is late",
         _ => "the share of late ones stays",
     };
     let window_s = (document.plan.timing.objective_s * times).ceil();
-    let more = if blocks <= MOST_BLOCKS {
-        format!("about {blocks} blocks: {}", pace.flags(blocks))
-    } else if window_s <= MOST_WINDOW_S {
-        format!("windows of {window_s:.0} s (--window {window_s:.0}s)")
-    } else {
-        return None;
+    let flags = match pace.times(times) {
+        blocks if looks_once(document, blocks) => pace.flags(blocks),
+        _ if window_s <= MOST_ADVISED_S => pace.flags_of_window(window_s, times),
+        _ => return Some(
+            "one run cannot measure enough requests: ask for a lower percentile, such as p95, or for a higher --rate"
+                .to_owned(),
+        ),
     };
     Some(format!(
-        "about {times:.1} times as many requests should be enough to tell if {late}, which takes {more}"
+        "if {late}, about {} requests are enough: {flags}",
+        grouped(rounded_up(requests * times))
     ))
+}
+
+/// A comparison with several looks may end after a part of its blocks, before the limit is proven.
+fn looks_once(document: &Document, blocks: u32) -> bool {
+    let looks = stats::looks(blocks, document.plan.alpha, document.seed);
+    looks.is_some_and(|looks| looks.len() == 1)
+}
+
+/// Three digits of a number, not below it.
+fn rounded_up(number: f64) -> u64 {
+    let unit = 10_f64.powf((number.log10().floor() - 2.0).max(0.0));
+    ((number / unit).ceil() * unit) as u64
 }
 
 #[cfg(test)]
@@ -107,10 +134,10 @@ mod tests {
         );
         let remedy = remedy(&document, Some(&arm));
         assert!(
-            remedy.starts_with("about 1.2 times as many requests should be enough to tell if none of them is late, which takes about "),
+            remedy
+                .starts_with("if none of them is late, about 1,470 requests are enough: --blocks "),
             "{remedy}"
         );
-        assert!(remedy.contains("--blocks "), "{remedy}");
     }
 
     #[test]
@@ -118,12 +145,12 @@ mod tests {
         let (document, few) = arm(0.0, (0.0, 0.12), 120);
         let said = remedy(&document, Some(&few));
         assert!(
-            said.ends_with("which takes windows of 62 s (--window 62s)"),
+            said.contains("about 1,470 requests are enough: --window 62s --budget "),
             "{said}"
         );
         let (document, fewer) = arm(0.0, (0.0, 0.5), 20);
         let said = remedy(&document, Some(&fewer));
-        assert_eq!(said, "more blocks or longer windows would tell");
+        assert!(said.starts_with("one run cannot measure enough"), "{said}");
     }
 
     #[test]
@@ -134,7 +161,7 @@ mod tests {
         let said = remedy(&document, document.arms.get(1));
         assert!(said.contains("longer windows would not"), "{said}");
         let other = remedy(&document, None);
-        assert_eq!(other, "more blocks or longer windows would tell");
+        assert_eq!(other, MORE);
     }
 
     #[test]
@@ -142,7 +169,7 @@ mod tests {
         for (rate, interval) in [(0.02, (0.005, 0.04)), (0.0, (0.0, 0.005))] {
             let (document, arm) = arm(rate, interval, 3000);
             let said = remedy(&document, Some(&arm));
-            assert_eq!(said, "more blocks or longer windows would tell");
+            assert_eq!(said, MORE);
         }
     }
 }

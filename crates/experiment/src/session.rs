@@ -243,9 +243,8 @@ fn measure(
     };
     let result = result.and_then(|()| procedure.end());
     if matches!(result, Err(Stopped::Interrupted)) {
-        // The next sitting keeps these trials.
         let found = procedure.host_warnings();
-        procedure.store.document.warnings.extend(found);
+        spoiled::keep(&mut procedure.store.document.warnings, found);
     }
     (procedure.store, result)
 }

@@ -33,8 +33,6 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
     found
 }
 
-/// In each warning about other runs.
-const OTHER_RUN: &str = "under way on this host at the same time";
 /// Other runs that a warning names.
 const MOST_NAMED: usize = 3;
 
@@ -75,7 +73,7 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
         }
     };
     Some(format!(
-        "{these} {OTHER_RUN}, and each took the other's cores; measure again without {them}"
+        "{these} under way on this host at the same time, and each took the other's cores; measure again without {them}"
     ))
 }
 
@@ -172,17 +170,27 @@ impl HostWatch {
     }
 }
 
-/// Warnings of an earlier sitting about the machine, which its trials still depend on.
-pub fn of_earlier_sitting(warnings: &[String]) -> Vec<String> {
-    let of_host = |warning: &&String| {
-        [host::checks::LOAD, OTHER_PROGRAMS]
-            .iter()
-            .any(|begun| warning.starts_with(begun))
-            || warning.contains(OTHER_RUN)
-    };
-    let kept = warnings.iter().filter(of_host);
-    kept.map(|warning| warning.replace("during the run", "during an earlier sitting"))
-        .collect()
+/// How a warning of an earlier sitting about the machine begins.
+const EARLIER: &str = "in an earlier sitting: ";
+
+/// Leaves warnings about the machine for the next sitting, which keeps the trials that depend on it.
+pub fn keep(warnings: &mut Vec<String>, of_host: Vec<String>) {
+    let load = warnings
+        .iter()
+        .filter(|w| w.starts_with(host::checks::LOAD));
+    let all: Vec<String> = load.cloned().chain(of_host).collect();
+    for warning in all {
+        let kept = format!("{EARLIER}{warning}");
+        if !warnings.contains(&kept) {
+            warnings.push(kept);
+        }
+    }
+}
+
+/// What earlier sittings left.
+pub fn of_earlier_sittings(warnings: &[String]) -> Vec<String> {
+    let kept = warnings.iter().filter(|w| w.starts_with(EARLIER));
+    kept.cloned().collect()
 }
 
 /// What other programs took of the cores, where it is much. Those that began and ended between two looks, and the kernel, which
@@ -213,20 +221,16 @@ mod tests {
 
     #[test]
     fn a_resumed_run_keeps_what_is_known_of_the_machine() {
-        let took = others(Duration::from_secs(9), Duration::from_secs(10), &[]).unwrap();
-        let run = OtherRun {
-            pid: 1,
-            folder: PathBuf::from("/x"),
-        };
-        let run = afterwards(&[run]).unwrap();
-        let warnings = [took, "3 of 4 trials failed".to_owned(), run.clone()];
-        let kept = of_earlier_sitting(&warnings);
-        assert_eq!(kept.len(), 2);
-        assert!(
-            kept[0].contains("90 % of a core during an earlier sitting"),
-            "{kept:?}"
-        );
-        assert_eq!(kept[1], run);
+        let load = format!("{}: 4 on 2 cores", host::checks::LOAD);
+        let mut warnings = vec!["3 of 4 trials failed".to_owned(), load.clone()];
+        let stolen = || vec!["the hypervisor took 20 %".to_owned()];
+        keep(&mut warnings, stolen());
+        let kept = of_earlier_sittings(&warnings);
+        let expected = [load.as_str(), "the hypervisor took 20 %"];
+        assert_eq!(kept, expected.map(|warning| format!("{EARLIER}{warning}")));
+        let mut again = kept.clone();
+        keep(&mut again, stolen());
+        assert_eq!(of_earlier_sittings(&again), kept, "each once");
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Store {
         forget_outages(&mut earlier);
         document.state = State::Running;
         document.resumed_at_s = Some(elapsed_before_s);
-        document.warnings = spoiled::of_earlier_sitting(&document.warnings);
+        document.warnings = spoiled::of_earlier_sittings(&document.warnings);
         document.comparisons.clear();
         document.memory.clear();
         document.latency.clear();

@@ -234,16 +234,21 @@ pub(crate) fn pilot(
             )));
         }
     }
-    settle_rate_of_pilot(procedure);
+    settle_rate_of_pilot(procedure, trials as usize);
     Ok(())
 }
 
-/// The rate of the trials to come: of the lowest capacity in the pilot, because at a rate near its capacity today's configuration
-/// would break any limit.
-fn settle_rate_of_pilot(procedure: &mut Procedure<'_>) {
-    let (capacities, _) = of_pilot(procedure);
-    let lowest = capacities.into_iter().reduce(f64::min);
-    if let (None, Some(lowest)) = (procedure.experiment.rate, lowest.filter(|of| *of > 0.0)) {
+/// The rate of the trials to come: of the lowest capacity in the last so many trials of the pilot, because at a rate near its capacity
+/// today's configuration would break any limit. Those before them may have had another layout.
+fn settle_rate_of_pilot(procedure: &mut Procedure<'_>, trials: usize) {
+    // Trials of an earlier sitting were measured at the rate that stands in the plan.
+    if procedure.store.resuming() || procedure.experiment.rate.is_some() {
+        return;
+    }
+    let pilot = procedure.pilot();
+    let last = pilot.iter().rev().take(trials);
+    let lowest = last.filter_map(|t| t.capacity_per_s()).reduce(f64::min);
+    if let Some(lowest) = lowest.filter(|per_s| *per_s > 0.0) {
         let plan = &mut procedure.store.document.plan;
         plan.rate_from_per_s = Some(lowest);
         plan.rate_per_s = Some(budget::OBJECTIVE_LOAD * lowest);
@@ -269,6 +274,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let (capacities, ratio) = of_pilot(procedure);
     let budget_s = procedure.store.document.plan.budget_s;
     let resumed = procedure.store.resuming();
+    let mut spare_s = 0.0;
     if let (Some(budget_s), Some(overhead), false) = (budget_s, procedure.overhead(), resumed) {
         let wishes = wishes(experiment);
         let with_search = experiment.objective.latency.is_some();
@@ -288,13 +294,15 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.finalists = Some(shape.finalists);
         plan.arms = shape.arms as u32;
         let left_s = plan.budget_s.unwrap_or(budget_s) - spent_s;
-        let spare_s = budget::spare_s(left_s, &shape, overhead, wishes);
-        note_unprovable(procedure, &shape, spare_s, |has| {
-            budget::least_with(has, spent_s, with_search, overhead, windows, wishes)
-        });
+        spare_s = budget::spare_s(left_s, &shape, overhead, wishes);
     }
     if searches(experiment) {
         knob_search::retime(procedure);
+        // The deciding comparison of a search keeps its windows.
+        spare_s = 0.0;
+    }
+    if !resumed && budget_s.is_some() {
+        note_unprovable(procedure, spare_s);
     }
     if !resumed {
         limit_ageing(procedure);

@@ -43,4 +43,4 @@ pub use process::state as process_state;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user, unrecorded};
 pub use sums::{Measured, Sum, Sums};
-pub use written::{applications, document};
+pub use written::document;

@@ -213,10 +213,14 @@ impl Reading {
         }
         if let (true, Some(flag)) = (self.processes.is_empty(), self.selection.flags()) {
             return format!(
-                "{flag}: {}; leave it out to count all",
+                "{flag}: {}; {}",
                 match self.left_out {
                     1 => "the only process does not match".to_owned(),
                     several => format!("none of the {several} processes matches"),
+                },
+                match self.selection.application {
+                    Some(_) => "--application all counts every application",
+                    None => "leave it out to count all",
                 }
             );
         }

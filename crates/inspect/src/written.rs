@@ -102,8 +102,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
 }
 
 /// Where the applications lie whose processes served something.
-#[must_use]
-pub fn applications(document: &Document) -> BTreeSet<&str> {
+fn applications(document: &Document) -> BTreeSet<&str> {
     let roots = served(document).map(|p| p.app_root.as_str());
     roots.map(flight::application_of).collect()
 }

@@ -17,11 +17,11 @@ use run::{
 /// How far the ratio of two medians may be from the change within blocks before the answer says why, as a logarithm.
 const FAR: f64 = 0.02;
 
-/// What a reader must know of an answer that other programs may have changed.
+/// That other programs may have changed an answer, with those of an earlier sitting.
 pub fn others_were_busy(warnings: &[String]) -> Option<&'static str> {
     let busy = warnings
         .iter()
-        .any(|warning| warning.starts_with(OTHER_PROGRAMS));
+        .any(|warning| warning.contains(OTHER_PROGRAMS));
     busy.then_some("Other programs used the machine meanwhile (see the last lines).")
 }
 

@@ -193,7 +193,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if let Some(asked) = plan.rate_per_s {
         let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
             format!(
-                ", {:.0} % of the {} that {} answered at full load in the slowest of the first trials (the pilot)",
+                ", {:.0} % of the {} that {} answered at full load in the pilot (of its trials, the lowest)",
                 100.0 * asked / capacity,
                 rate(capacity),
                 match baseline_word(document) {

@@ -188,7 +188,8 @@ impl<'d> Shown<'d> {
 
 /// Whether the interval says nothing: from less than half to more than twice.
 fn is_unknown(time: &PageTime) -> bool {
-    time.low.is_some_and(|low| low < 0.5) && time.high.is_some_and(|high| high > 2.0)
+    let is_wide = time.low.is_some_and(|low| low < 0.5) && time.high.is_some_and(|high| high > 2.0);
+    is_wide && time.baseline_ms.is_some() && time.candidate_ms.is_some()
 }
 
 /// Whether the times of a row, as shown, give the change next to them.
@@ -200,7 +201,7 @@ fn gives_its_change(time: &PageTime) -> bool {
 /// Without a ratio where a page fails: it would be one to an hour.
 fn change(time: &PageTime) -> String {
     match (time.baseline_ms, time.candidate_ms) {
-        (Some(_), Some(_)) if is_unknown(time) => {
+        _ if is_unknown(time) => {
             format!("{} (not known)", rounded_change(time.ratio))
         }
         (Some(_), Some(_)) => change_with_interval(time.ratio, time.low, time.high),

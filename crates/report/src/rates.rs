@@ -50,7 +50,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     if document.rates.iter().any(|arm| !closed(arm)) {
         sheet.prose(
-            "A dash: not found with 95 % confidence by these windows. powerband capacity takes the time that it needs for one \
+            "A dash: these windows do not show it. powerband capacity takes the time that it needs for one \
              configuration, and draws the curve.",
         );
     }

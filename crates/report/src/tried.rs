@@ -198,9 +198,9 @@ pub fn not_proven(document: &Document) -> Option<String> {
     };
     (!open.is_empty()).then(|| {
         format!(
-            "Not proven: with 95 % confidence more than the allowed {} of the requests may take longer than {} ms: {}. {instead}",
-            share(limit.allowed_violation_rate()),
+            "Not proven: the 95 % interval of the share of requests over {} ms ends above the allowed {}: {}. {instead}",
             limit.limit_ms,
+            share(limit.allowed_violation_rate()),
             open.join("; ")
         )
     })

@@ -54,7 +54,7 @@ pub use counts::{counted, first_of, grouped, keep_busy, sentence_case, whole_thr
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;
-/// How a warning about the CPU time of other programs begins.
+/// In a warning about the CPU time of other programs.
 pub const OTHER_PROGRAMS: &str = "other programs took";
 
 pub use folder::{AS_ITS_USER, Folder, FolderError, LOCK, Lock, Worker};

@@ -117,20 +117,29 @@ impl Cause {
     }
 }
 
-/// An exception in a template with the template's file and line, which are the first such frame of the backtrace; one of Active
-/// Record's for a connection with its cause, because its own message has only the host's name.
-fn with_detail<'a>(said: String, mut after: impl Iterator<Item = &'a str>) -> String {
-    let detail = if said.starts_with("ActionView::") {
-        let frame = after.find_map(|line| TEMPLATE.find(bare(line)));
-        frame.map(|frame| format!(" in {}", frame.as_str()))
-    } else if CONNECTION.is_match(&said) {
-        // Rails logs an empty line and "Causes:" first, the latter without the request's id.
-        let cause = after.take(3).find_map(|line| exception(bare(line)));
-        cause.map(|cause| format!(", caused by {cause}"))
-    } else {
-        None
+/// An exception in a template with the template's file and line, which are the first such frame of the backtrace; a failed connection
+/// of Active Record's with its cause, because the message itself has only the host's name.
+fn with_detail<'a>(said: String, after: impl Iterator<Item = &'a str>) -> String {
+    let after: Vec<&str> = after.map(bare).collect();
+    // Rails logs an empty line and "Causes:" first, the latter without the request's id, then each cause in a line.
+    let causes = || {
+        let listed = after
+            .iter()
+            .skip_while(|line| line.is_empty() || **line == "Causes:");
+        listed.map_while(|line| exception(line))
     };
-    said + &detail.unwrap_or_default()
+    let in_template = said.starts_with("ActionView::");
+    let connection = match in_template {
+        true => causes().any(|cause| CONNECTION.is_match(&cause)),
+        false => CONNECTION.is_match(&said),
+    };
+    let frame = after
+        .iter()
+        .filter(|_| in_template)
+        .find_map(|line| TEMPLATE.find(line));
+    let cause = causes().filter(|_| connection).last();
+    said + &frame.map_or_else(String::new, |frame| format!(" in {}", frame.as_str()))
+        + &cause.map_or_else(String::new, |cause| format!(", caused by {cause}"))
 }
 
 /// Why requests of a method for a path fail; nothing where the log does not connect the two.

@@ -26,9 +26,9 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
         ),
         (
             r"(?i)secret_key_base",
-            "if the application has encrypted credentials, write their key to config/master.key or export RAILS_MASTER_KEY before \
-             powerband is started; else, and where no page reads a credential, any long text will do: --env SECRET_KEY_BASE=VALUE, \
-             and from Rails 7.1 on --env SECRET_KEY_BASE_DUMMY=1",
+            "with encrypted credentials write their key to config/master.key, or export RAILS_MASTER_KEY before powerband is started. Where \
+             no page reads a credential, any long text will do: --env SECRET_KEY_BASE=VALUE, and from Rails 7.1 on \
+             --env SECRET_KEY_BASE_DUMMY=1",
         ),
         (
             r"GemNotFound|Could not find .* in (?:locally installed gems|any of the)|bundler: command not found|is not part of the bundle",

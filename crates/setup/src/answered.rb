@@ -25,7 +25,7 @@ File.open(ENV.fetch("POWERBAND_ANSWERS"), "w:UTF-8") do |answers|
   rescue Exception => e # rubocop:disable Lint/RescueException
     # A template's error is around what was raised in it, and Active Record's for a connection has no more than the host's name.
     around = /\A(?:ActionView::Template::Error|ActiveRecord::(?:DatabaseConnectionError|ConnectionNotEstablished)\z)/
-    e = e.cause if e.cause && e.class.to_s.match?(around)
+    e = e.cause while e.cause && e.class.to_s.match?(around)
     # A record or a route that is not there is answered with 404, and so on.
     status = ActionDispatch::ExceptionWrapper.status_code_for_exception(e.class.to_s)
     said = in_one_line.call(e.message)

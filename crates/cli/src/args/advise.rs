@@ -10,7 +10,7 @@ pub struct AdviseArgs {
     /// $XDG_RUNTIME_DIR or /tmp]
     #[arg(value_name = "DIR|FILE")]
     pub sources: Vec<PathBuf>,
-    /// Only the application with this root folder
+    /// Only the application with this root folder [default: of files of several that the agent writes here, that of the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
     /// Print one JSON document instead of the page

@@ -11,7 +11,7 @@ use std::path::PathBuf;
                   pages are requested once each, until 12 answer with a page. Those that answer 404, redirect or fail are comments. The file also \
                   has an objective (p99=250ms) and a budget: change them to yours. Secrets in queries are left out. Of a \
                   powerband.toml that is there, [app.env] and app.environment are read, and [app.env] is kept. A file with more than that \
-                  is replaced with --force alone.\n\n\
+                  is replaced only with --force.\n\n\
                   Examples:\n  powerband init\n  powerband init --from /var/log/nginx/access.log\n  powerband init --print\n\n\
                   Exit codes: 0 done; 2 wrong usage, a file that cannot be read, or powerband.toml is there already; 3 the application does not boot, \
                   so that its routes are not known: nothing is written."

@@ -28,7 +28,7 @@ pub struct InspectArgs {
         conflicts_with_all = ["last", "since", "threads", "pid", "application", "full", "json", "csv", "prometheus", "opentelemetry", "limit"]
     )]
     pub save: Option<PathBuf>,
-    /// Only the process with this number and those that it forked: a server's master, or one worker
+    /// Only the process with this number and those that it forked itself: a server's master, or one worker
     #[arg(long, value_name = "PID", conflicts_with_all = ["application", "prometheus"])]
     pub pid: Option<u32>,
     /// Only processes with this many threads

@@ -23,6 +23,16 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         let files = found(&args.sources, &root)?;
         return saved::save(file, &files, &asked(&args.sources, &[], &root, now_ns));
     }
+    if let Some(file) = args
+        .sources
+        .iter()
+        .find(|path| args.pid.is_some() && saved::is(path))
+    {
+        return Err(Failure::usage(format!(
+            "--pid: {} is a file of --save, which has no parents of processes; leave out one of them",
+            file.display()
+        )));
+    }
     let (since_ns, baseline) = since(&args, now_ns)?;
     let mut selection = Selection {
         since_ns,

@@ -1,7 +1,12 @@
 //! How the deciding comparison of `tune` fits into what is left of the budget once it begins. Trials may have taken longer than the
 //! plan expected, and an interruption costs the block that it broke off. Pure.
 
-use super::{LEAST_WINDOW_S, MOST_WINDOW_S};
+use super::{LEAST_WINDOW_S, MOST_WINDOW_S, timing};
+
+/// The length of each window, seconds, where those of all blocks are so long together; `None` beyond the longest window.
+pub fn proving_window_s(all_s: f64, blocks: u32) -> Option<f64> {
+    Some(all_s / f64::from(blocks)).filter(|window_s| *window_s <= MOST_WINDOW_S)
+}
 
 /// The comparison, and what its trials cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,7 +25,8 @@ pub struct Confirmation {
     pub window_s: f64,
     /// Whether the windows may have another length.
     pub may_vary: bool,
-    /// Seconds of windows, in all blocks together, that count enough requests to prove the latency limit; `None` without one.
+    /// Seconds of windows, in all blocks together, that count enough requests to prove the latency limit; `None` where there is
+    /// none, or where the comparison has begun.
     pub proving_s: Option<f64>,
     /// What a trial of each of the former costs in addition to its windows, seconds, together.
     pub always_s: f64,
@@ -57,14 +63,20 @@ impl Confirmation {
         self.seconds() + blocks * block_s <= left_s
     }
 
-    /// With windows that prove the latency limit, where there is time: a rate that is searched for afterwards says less about it.
+    /// With windows that are long enough to prove the latency limit, where there is time. The search of the highest rate then has less.
     fn proving(self, left_s: f64) -> Confirmation {
-        let proving_s = self.proving_s.unwrap_or(0.0) / f64::from(self.blocks);
-        let longer = Confirmation {
-            window_s: self.window_s.max(proving_s.min(MOST_WINDOW_S)),
-            ..self
+        let window_s = self
+            .proving_s
+            .and_then(|all_s| proving_window_s(all_s, self.blocks));
+        let Some(window_s) = window_s.filter(|window_s| self.may_vary && *window_s > self.window_s)
+        else {
+            return self;
         };
-        match self.may_vary && self.done == 0 && longer.seconds() <= left_s {
+        let longer = Confirmation { window_s, ..self };
+        // A longer window allows a longer warm-up.
+        let warmup_s = timing(window_s).warmup_max_s - timing(self.window_s).warmup_max_s;
+        let trials = f64::from(self.blocks * self.arms());
+        match longer.seconds() + trials * warmup_s <= left_s {
             true => longer,
             false => self,
         }
@@ -137,7 +149,7 @@ mod tests {
         assert_eq!(fitted(0.0, 10.0), (6, false, 2.0));
     }
 
-    /// 24 s of windows prove the limit: in six blocks 4 s each.
+    /// 24 s of windows prove the limit: in six blocks 4 s each. A warm-up may then take 8 s instead of 6.
     #[test]
     fn windows_become_longer_where_that_proves_the_limit_and_there_is_time() {
         let limited = Confirmation {
@@ -147,22 +159,20 @@ mod tests {
             ..PLANNED
         };
         assert_eq!(limited.seconds(), 192.0);
-        assert_eq!(limited.fitted(192.0, 216.0).window_s, 4.0);
-        assert_eq!(limited.fitted(192.0, 215.0).window_s, 3.0);
-        let enough = Confirmation {
-            proving_s: Some(12.0),
+        let window_s = |of: Confirmation, left_s| of.fitted(192.0, left_s).window_s;
+        assert_eq!(window_s(limited, 216.0 + 24.0), 4.0);
+        assert_eq!(window_s(limited, 215.0 + 24.0), 3.0);
+        let proving = |all_s| Confirmation {
+            proving_s: Some(all_s),
             ..limited
         };
-        assert_eq!(enough.fitted(300.0, 300.0).window_s, 3.0);
-        for fixed in [
-            Confirmation { done: 1, ..limited },
-            Confirmation {
-                may_vary: false,
-                ..limited
-            },
-        ] {
-            assert_eq!(fixed.fitted(300.0, 300.0).window_s, 3.0);
-        }
+        assert_eq!(window_s(proving(12.0), 900.0), 3.0, "they are long enough");
+        assert_eq!(window_s(proving(181.0), 9e3), 3.0, "30 s each are too few");
+        let fixed = Confirmation {
+            may_vary: false,
+            ..limited
+        };
+        assert_eq!(window_s(fixed, 900.0), 3.0);
     }
 
     /// A resumed run keeps the blocks and the arms that were measured.

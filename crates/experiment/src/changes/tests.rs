@@ -292,7 +292,7 @@ fn variables_that_no_file_holds_are_set_by_hand_without_credentials() {
     let overlay = Overlay::of(&pairs[..1]).unwrap();
     let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &built);
     assert!(added.contains(&"+ENV MY_CACHE=on".to_owned()), "{added:?}");
-    let begun = "variables: the diff of Dockerfile sets them for a server that it starts; for any other one set where";
+    let begun = "variables: the diff of Dockerfile sets them; for a server that starts in another way, set them where the server is started";
     assert!(
         by_hand.iter().any(|line| line.starts_with(begun)),
         "{by_hand:?}"

@@ -20,6 +20,7 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         requests: 0,
         why: None,
         fails: false,
+        other_open: false,
     };
     let failures: Vec<(u64, u64)> = trials
         .iter()
@@ -89,6 +90,7 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
             let (most, rate) = beside(rate, most, 1);
             found.breaks(format!("it answers {most} of {rate} requests a second"));
         } else if carried.iter().any(|carried| *carried < rate) {
+            found.other_open = true;
             found.unclear();
         }
     }
@@ -113,7 +115,10 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
                 ));
             }
             (Some(_), Some(most)) if *most <= limit && all_known => {}
-            _ => found.unclear(),
+            _ => {
+                found.other_open = true;
+                found.unclear();
+            }
         }
     }
     found
@@ -167,6 +172,8 @@ pub struct Feasible {
     pub why: Option<String>,
     /// It fails too many of its requests, whatever the limits are.
     pub fails: bool,
+    /// Whether it keeps a limit other than that of latency is not known.
+    pub other_open: bool,
 }
 
 impl Feasible {

@@ -63,13 +63,15 @@ pub fn late(document: &Document, arm: &Arm) -> Option<(f64, (f64, f64))> {
     Some((rate, arm.violation_interval?))
 }
 
-/// Whether an arm is proven to be late less often than another one, which breaks the latency limit.
+/// Whether an arm is proven to be late less often than another one, which breaks the latency limit, and keeps the other limits.
 fn less_often_late(document: &Document, arm: &Arm, than: &Arm) -> bool {
     let interval = |arm| summary(document, arm).and_then(|arm| arm.violation_interval);
     let latency = document.plan.objective.latency;
     match (latency, interval(arm), interval(than)) {
         (Some(limit), Some((_, high)), Some((low, _))) => {
-            low > limit.allowed_violation_rate() && high < low
+            low > limit.allowed_violation_rate()
+                && high < low
+                && !judge::standing(&arm.name, document).other_open
         }
         _ => false,
     }
@@ -233,7 +235,7 @@ fn of_less_late(document: &Document, challenger: &Arm, baseline: &Arm) -> Option
     let (late, before) = (percent(ours)?, percent(theirs)?);
     open.then(|| {
         format!(
-            ", and {late} of its requests take longer than {limit_ms} ms instead of {before}. That it keeps the limit is not proven; {}.",
+            ", and {late} of its requests take longer than {limit_ms} ms instead of {before}. There is no proof yet that it keeps the limit: {}.",
             proof::remedy(document, Some(ours))
         )
     })
@@ -254,7 +256,7 @@ fn broken_today(document: &Document, baseline: &Arm, challenger: &Arm) -> String
         format!(" That was at {rate:.1} requests a second; today's settings serve {most:.1} at most.")
     });
     let why = limits_and_why(document, baseline);
-    format!(" Today's settings break a limit {why}{nor}.{at}")
+    format!(" {baseline}, today's settings, breaks a limit {why}{nor}.{at}")
 }
 
 /// How one configuration stands to another.
@@ -353,7 +355,7 @@ fn undecided(
     }
     if comparison.outcome != Outcome::Undecided {
         let arm = summary(document, challenger);
-        let seen = arm.and_then(proof::seen);
+        let seen = arm.and_then(|arm| proof::seen_open(document, arm));
         return format!(
             "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven{}; {}.",
             called(comparison.metric),

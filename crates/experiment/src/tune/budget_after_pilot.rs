@@ -28,14 +28,9 @@ pub fn lengthened(
     Ok(shape)
 }
 
-/// Says so where the plan counts too few requests to prove the latency limit, also with windows that take the spare time.
-/// `budget_with` gives the least budget, seconds, whose plan is like this.
-pub fn note_unprovable(
-    procedure: &mut Procedure<'_>,
-    shape: &budget::Shape,
-    spare_s: f64,
-    budget_with: impl Fn(&dyn Fn(&budget::Shape) -> bool) -> Option<f64>,
-) {
+/// Says so where the deciding comparison counts too few requests to prove the latency limit, also with windows that take the time
+/// that the plan leaves.
+pub fn note_unprovable(procedure: &mut Procedure<'_>, spare_s: f64) {
     let plan = &procedure.store.document.plan;
     let (Some(least), Some(limit), Some(rate_per_s)) = (
         proof::least_requests(plan),
@@ -44,26 +39,25 @@ pub fn note_unprovable(
     ) else {
         return;
     };
-    let counted =
-        |shape: &budget::Shape| f64::from(shape.blocks) * shape.timing.objective_s * rate_per_s;
-    let longer_s = (least - counted(shape)) / rate_per_s;
-    let windows = 2.0 * f64::from(1 + shape.finalists);
-    if longer_s * windows <= spare_s && procedure.experiment.window.is_none() || longer_s <= 0.0 {
+    let counted = f64::from(plan.blocks) * plan.timing.objective_s * rate_per_s;
+    let may_vary = procedure.experiment.window.is_none();
+    let arms = 1 + plan.finalists.unwrap_or(1);
+    let lengthened = proof::proving_s(plan)
+        .and_then(|all_s| budget::proving_window_s(all_s, plan.blocks))
+        .map(|window_s| f64::from(plan.blocks * 2 * arms) * (window_s - plan.timing.objective_s));
+    if counted >= least || (may_vary && lengthened.is_some_and(|more_s| more_s <= spare_s)) {
         return;
     }
-    let budget_s = budget_with(&|shape| counted(shape) >= least);
-    let without = match procedure.experiment.quick {
-        true => " without --quick",
-        false => "",
+    let remedy = match (may_vary, procedure.experiment.quick) {
+        (false, _) => "a longer --window",
+        (true, true) => "a --budget in place of --quick",
+        (true, false) => "a longer --budget",
     };
-    let remedy = budget_s.map_or_else(String::new, |budget_s| {
-        format!("--budget {}{without}, or ", budget::written(budget_s))
-    });
     procedure.watcher.on(Event::Note(format!(
-        "the deciding comparison counts about {} requests of each configuration at {rate_per_s:.1} a second, and {} without a late one are \
-         the least that prove {limit}: give {remedy}a lower percentile, if the answer is to prove it",
-        grouped(counted(shape) as u64),
-        grouped(least as u64)
+        "{limit} is proven by at least {} requests of a configuration, none of them late, and the deciding comparison has about {}: give \
+         {remedy}, or a lower percentile, if the answer is to prove it",
+        grouped(least as u64),
+        grouped(counted as u64)
     )));
 }
 

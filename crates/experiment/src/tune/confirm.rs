@@ -9,7 +9,7 @@ use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
-use crate::proof::least_requests;
+use crate::proof::proving_s;
 use crate::request::Arm;
 use arms::{Choice, Room};
 use run::{Comparison, Document, Outcome, Stage, Trial};
@@ -116,8 +116,6 @@ fn give_up(procedure: &Procedure<'_>, two: &[Arm]) -> Result<(), Stopped> {
     })
 }
 
-/// Of the requests that prove a latency limit, so many times as many are planned: a rate is never exact.
-const MORE_THAN_LEAST: f64 = 1.1;
 /// Fewest blocks that can decide.
 const LEAST_BLOCKS: u32 = 6;
 
@@ -155,10 +153,10 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         return Room(None);
     };
     let looks = stats::looks(plan.blocks, plan.alpha, procedure.store.document.seed);
+    let has_one_look = looks.is_some_and(|looks| looks.len() == 1);
     let experiment = procedure.experiment;
     // A look that was taken fixes those to come, and a number that follows the results would bias them.
-    let may_have_fewer =
-        !begun && experiment.blocks.is_none() && looks.is_some_and(|looks| looks.len() == 1);
+    let may_have_fewer = !begun && experiment.blocks.is_none() && has_one_look;
     let done = match begun {
         true => {
             let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
@@ -179,10 +177,8 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         second: arms.len() > always,
         window_s: plan.timing.saturation_s,
         may_vary: experiment.window.is_none(),
-        proving_s: least_requests(plan)
-            .zip(plan.rate_per_s)
-            .filter(|_| !begun)
-            .map(|(requests, per_s)| MORE_THAN_LEAST * requests / per_s),
+        // With several looks the comparison may end after a part of its blocks.
+        proving_s: proving_s(plan).filter(|_| !begun && has_one_look),
         always_s: arms[..always].iter().map(cost_s).sum(),
         second_s: arms.get(always).map_or(0.0, cost_s),
     };

@@ -44,7 +44,10 @@ pub fn unproven(document: &Document, arm: &Arm, called: String) -> Option<String
         .arms
         .iter()
         .find(|a| a.name == arm.name && a.feasible == Feasibility::Unclear)?;
-    let seen = proof::seen(arm).unwrap_or_else(|| "no latency window of it counts".to_owned());
+    let seen = match arm.violation_interval {
+        Some(_) => proof::seen_open(document, arm)?,
+        None => "no latency window of it counts".to_owned(),
+    };
     Some(format!(
         "that {called} keeps {limit} is not proven: {seen}; {}",
         proof::remedy(document, Some(arm))
@@ -138,10 +141,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         "measured on this host with the application's {} environment; Powerband switches off neither mail nor jobs that requests start",
         document.plan.environment
     ));
-    // An earlier sitting may have seen the same.
-    let known: Vec<String> = document.warnings.clone();
-    let new = host_warnings.into_iter().filter(|w| !known.contains(w));
-    document.warnings.extend(new);
+    document.warnings.extend(host_warnings);
 }
 
 /// Where connections are kept: the trial in which requests queued longest while threads were idle.
@@ -248,7 +248,7 @@ mod tests {
         let said = |document: &Document| unproven(document, &chosen, chosen.to_string()).unwrap();
         let steady = said(&document);
         assert!(
-            steady.ends_with("which takes windows of 6 s (--window 6s)"),
+            steady.ends_with("about 1,470 requests are enough: --window 6s --budget 15m"),
             "{steady}"
         );
         document.arms[1].growth = Some(sample::growth());

@@ -335,6 +335,18 @@ Causes:
     let remedy = page.remedy.clone().unwrap();
     assert!(remedy.contains("takes another password"), "{remedy}");
     assert_eq!(of(&lines, "production").unwrap().said, page.said);
+    let in_view = log.replace("ActiveRecord::DatabaseConnectionError (There", "ActionView::Template::Error (There").replace(
+        "Causes:\n",
+        "Causes:\n[32f50d71] ActiveRecord::DatabaseConnectionError (There is an issue connecting with your hostname: 127.0.0.1.)\n",
+    );
+    let in_view: Vec<&str> = in_view.lines().collect();
+    let found = of(&in_view, "production").unwrap();
+    assert!(
+        found.said.contains("no password supplied"),
+        "{}",
+        found.said
+    );
+    assert!(found.remedy.unwrap().contains("takes another password"));
     let without: Vec<&str> = lines[..4].to_vec();
     let said = of(&without, "production").unwrap();
     assert!(said.said.ends_with("127.0.0.1.)"), "{}", said.said);

@@ -92,7 +92,7 @@ impl Pushing {
                 break;
             }
         }
-        // It holds what servers counted since then, and all that they count if they end before the exporter.
+        // What the servers counted since the one before. If they have ended, it is everything.
         if let Err(refused) = self.once() {
             output::error(&format!("{FLAG}: {}; it was the last push", refused.why));
         }
@@ -115,7 +115,7 @@ impl Started {
             if Instant::now() >= deadline {
                 let seconds = LAST.as_secs();
                 output::error(&format!(
-                    "{FLAG}: the last push is not answered within {seconds} s, and is given up"
+                    "{FLAG}: a push is not answered within {seconds} s, and is given up; it was the last one"
                 ));
                 return;
             }

@@ -6,14 +6,10 @@ use percent_encoding::percent_decode_str;
 /// OpenTelemetry's variable of attributes: `key=value,key=value`, with percent-encoding.
 pub const VARIABLE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 
-type Attributes = Vec<(String, String)>;
+pub type Attributes = Vec<(String, String)>;
 
-/// `--resource` before `--service`, this before the variable, and this before the host's name. `variable` is that of the environment.
-pub fn resource(
-    args: &ExportArgs,
-    variable: Option<&str>,
-    wrong: &mut Vec<String>,
-) -> Vec<(String, String)> {
+/// Flags win over the variable, which wins over the host's name. `variable` is its value.
+pub fn resource(args: &ExportArgs, variable: Option<&str>, wrong: &mut Vec<String>) -> Attributes {
     let mut all = given(&args.resource, wrong);
     let service = args.service.as_deref().map(str::trim);
     match service.filter(|name| !name.is_empty()) {
@@ -82,7 +78,7 @@ fn listed(variable: &str, wrong: &mut Vec<String>) -> Attributes {
 fn attribute((key, value): (&str, &str)) -> Option<(String, String)> {
     let decoded = |text: &str| Some(percent_decode_str(text.trim()).decode_utf8().ok()?.into());
     let (key, value): (String, String) = (decoded(key)?, decoded(value)?);
-    (!key.is_empty() && !value.is_empty()).then_some((key, value))
+    (!key.is_empty()).then_some((key, value))
 }
 
 #[cfg(test)]
@@ -136,8 +132,8 @@ mod tests {
     #[test]
     fn each_part_of_the_variable_that_is_wrong_is_named() {
         let (_, wrong) = found(&["--service", "shop"], "a,=b,c=,d=%ff,e=f");
-        assert_eq!(wrong.len(), 4, "{wrong:?}");
-        for (said, item) in wrong.iter().zip(["\"a\"", "\"=b\"", "\"c=\"", "\"d=%ff\""]) {
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        for (said, item) in wrong.iter().zip(["\"a\"", "\"=b\"", "\"d=%ff\""]) {
             assert!(said.starts_with(VARIABLE) && said.contains(item), "{said}");
         }
     }

@@ -8,6 +8,7 @@ use crate::client::{self, AddressFlag};
 use crate::listener::{address, name};
 use experiment::config::{Asked, Problem, parse_duration};
 use http::Uri;
+use std::env::VarError;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -149,7 +150,15 @@ fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
         )),
     });
     let interval = interval.map_err(|problem| wrong.push(problem.to_string()));
-    let variable = std::env::var(VARIABLE).ok();
+    let variable = match std::env::var(VARIABLE) {
+        Err(VarError::NotUnicode(_)) => {
+            wrong.push(format!(
+                "{VARIABLE}: it is not UTF-8; write other bytes as %XX"
+            ));
+            None
+        }
+        found => found.ok(),
+    };
     Some(Pushes {
         resource: resource(args, variable.as_deref(), wrong),
         uri: uri.ok()?,

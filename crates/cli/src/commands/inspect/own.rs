@@ -3,7 +3,7 @@
 use super::looked_into;
 use crate::Failure;
 use crate::commands::init::is_application;
-use inspect::{Selection, applications};
+use inspect::Selection;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,12 +28,14 @@ pub fn application(
         return Ok(None);
     };
     let document = looked_into(&[], root, selection.clone(), now_ns)?;
-    let all = applications(&document);
+    // Also of processes that have served nothing yet.
+    let roots = document.processes.iter().map(|p| p.app_root.as_str());
+    let all: BTreeSet<&str> = roots.map(flight::application_of).collect();
     Ok(match holding(&all, &here) {
         Some(root) => (all.len() > 1).then(|| Own {
             root: Some(root.to_owned()),
             note: format!(
-                "The files are of {} applications: counted is the one of this folder, {root}. --application {ALL} counts all of them.",
+                "The files are of {} applications, and this page counts the one of this folder, {root}. --application {ALL} counts all of them.",
                 all.len()
             ),
         }),
@@ -47,9 +49,10 @@ pub fn application(
     })
 }
 
-/// The innermost application that holds the folder.
+/// The innermost application that holds the folder. A service without a working directory has the root /, which holds every folder.
 pub fn holding<'a>(all: &BTreeSet<&'a str>, here: &Path) -> Option<&'a str> {
-    let holding = all.iter().filter(|root| here.starts_with(root));
+    let named = all.iter().filter(|root| !matches!(**root, "" | "/"));
+    let holding = named.filter(|root| here.starts_with(root));
     holding.max_by_key(|root| root.len()).copied()
 }
 
@@ -67,7 +70,7 @@ mod tests {
         let of = |all: &[&'static str], here: &str| {
             holding(&all.iter().copied().collect(), Path::new(here))
         };
-        let all = ["/srv/shop", "/srv/shop/engines/admin", "/srv/sho"];
+        let all = ["", "/", "/srv/shop", "/srv/shop/engines/admin", "/srv/sho"];
         assert_eq!(of(&all, "/srv/shop/app"), Some("/srv/shop"));
         assert_eq!(
             of(&all, "/srv/shop/engines/admin"),

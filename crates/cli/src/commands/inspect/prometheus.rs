@@ -1,5 +1,6 @@
 //! `inspect --prometheus`: the counters of a folder as Prometheus reads them.
 
+use super::own;
 use crate::args::InspectArgs;
 use crate::commands::flight_counters;
 use crate::{Failure, output};
@@ -16,7 +17,8 @@ pub fn print(args: &InspectArgs) -> Result<u8, Failure> {
             )));
         }
     };
-    let reading = flight_counters::read(folder, args.application.as_deref())?;
+    let application = args.application.as_deref().filter(|of| *of != own::ALL);
+    let reading = flight_counters::read(folder, application)?;
     let shown = metrics::Shown {
         endpoints: args.limit.unwrap_or(::metrics::ENDPOINTS),
         opentelemetry: args.opentelemetry,

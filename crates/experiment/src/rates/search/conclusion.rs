@@ -212,7 +212,7 @@ fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     let windows = run::counted(refused.len(), "window");
     let why = why.split("; ").next().unwrap_or_default();
     (!warnings.iter().any(has_it)).then(|| {
-        format!("{windows} are left out, and the answer is that of the others; of the last: {why}")
+        format!("{windows} are left out, and the answer is that of the others; the reason of the last one: {why}")
     })
 }
 
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(
             said,
             format!(
-                "2 windows are left out, and the answer is that of the others; of the last: {late}"
+                "2 windows are left out, and the answer is that of the others; the reason of the last one: {late}"
             )
         );
         let with_remedy = format!("{late}; ask for a lower rate");

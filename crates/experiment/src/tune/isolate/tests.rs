@@ -159,7 +159,7 @@ fn what_the_search_keeps_is_no_budget_that_was_used_up() {
             130.0,
             "of the 130 s of the budget that were left, 100 s are",
         ),
-        (90.0, "of the 90 s of the budget that were left, 90 s are"),
+        (90.0, "the 90 s of the budget that were left are"),
     ] {
         let room = Room::new(left_s, 100.0, 11.0);
         assert!(!room.holds(4));
