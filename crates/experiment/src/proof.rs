@@ -74,7 +74,7 @@ fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
     let pace = Pace::of(document)?;
     let late = match rate {
         0.0 => "none of them is late",
-        _ => "the share of late ones stays",
+        _ => "the share of late ones stays the same",
     };
     let window_s = (document.plan.timing.objective_s * times).ceil();
     let flags = match pace.times(times) {
@@ -86,7 +86,7 @@ fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
         ),
     };
     Some(format!(
-        "if {late}, about {} requests are enough: {flags}",
+        "about {} requests would prove it if {late} ({flags})",
         grouped(rounded_up(requests * times))
     ))
 }
@@ -134,8 +134,9 @@ mod tests {
         );
         let remedy = remedy(&document, Some(&arm));
         assert!(
-            remedy
-                .starts_with("if none of them is late, about 1,470 requests are enough: --blocks "),
+            remedy.starts_with(
+                "about 1,470 requests would prove it if none of them is late (--blocks "
+            ),
             "{remedy}"
         );
     }
@@ -145,7 +146,7 @@ mod tests {
         let (document, few) = arm(0.0, (0.0, 0.12), 120);
         let said = remedy(&document, Some(&few));
         assert!(
-            said.contains("about 1,470 requests are enough: --window 62s --budget "),
+            said.contains("if none of them is late (--window 62s --budget "),
             "{said}"
         );
         let (document, fewer) = arm(0.0, (0.0, 0.5), 20);

@@ -63,11 +63,11 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
         .collect();
     let (these, them) = match folders.as_slice() {
         [] => return None,
-        [one] => (format!("another run ({one}) was"), "it"),
+        [one] => (format!("another run of powerband ({one}) was"), "it"),
         several => {
             let named = run::first_of(several, MOST_NAMED);
             (
-                format!("{} other runs ({named}) were", several.len()),
+                format!("{} other runs of powerband ({named}) were", several.len()),
                 "them",
             )
         }
@@ -266,7 +266,7 @@ mod tests {
         };
         let both = afterwards(&[run, other]).unwrap();
         assert!(
-            both.starts_with("2 other runs (/runs/20261120-214512-tune-1f3a, /runs/20261120-214513-load-1f3a) were under way"),
+            both.starts_with("2 other runs of powerband (/runs/20261120-214512-tune-1f3a, /runs/20261120-214513-load-1f3a) were under way"),
             "{both}"
         );
         assert_eq!(afterwards(&[]), None);
@@ -277,7 +277,8 @@ mod tests {
             })
             .collect();
         let named = afterwards(&many).unwrap();
-        let begin = "5 other runs (/runs/0, /runs/1, /runs/2 and 2 more) were under way";
+        let begin =
+            "5 other runs of powerband (/runs/0, /runs/1, /runs/2 and 2 more) were under way";
         assert!(named.starts_with(begin), "{named}");
     }
 }

@@ -13,6 +13,7 @@ use crate::threads::{serves, threads};
 use run::inspect::{
     Collections, Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic,
 };
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the document.
@@ -194,8 +195,8 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     let roots = applications(document);
     if roots.len() > 1 {
         let roots: Vec<&str> = roots.into_iter().collect();
-        let latest =
-            served(document).max_by_key(|p| (p.state == ProcessState::Live, &p.started_at));
+        let latest = served(document)
+            .min_by_key(|p| Reverse((p.state == ProcessState::Live, &p.started_at)));
         let one = latest.map_or(roots[0], |p| flight::application_of(&p.app_root));
         said.push(format!(
             "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised. \

@@ -22,7 +22,7 @@ pub fn others_were_busy(warnings: &[String]) -> Option<&'static str> {
     let busy = warnings
         .iter()
         .any(|warning| warning.contains(OTHER_PROGRAMS));
-    busy.then_some("Other programs used the machine meanwhile (see the last lines).")
+    busy.then_some("Other programs used the machine meanwhile (see Before you believe it).")
 }
 
 /// Writes it. `worker` is the process that still works on the run.

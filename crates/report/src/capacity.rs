@@ -61,7 +61,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     sheet.labelled(
         "Objective   ",
         &format!(
-            "at most {} of the requests over {} ms or failed, as Poisson arrivals",
+            "at most {} of the requests over {} ms or failed; requests arrive at random moments (Poisson)",
             share(objective.allowed_violation_rate()),
             objective.limit_ms
         ),

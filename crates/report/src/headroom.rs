@@ -75,7 +75,7 @@ fn overlap(document: &Document, arm: Option<&ArmSummary>, room: &Headroom) -> St
         |_| ", and more if its memory goes on growing (see below)",
     );
     format!(
-        "while the old and the new deploy run, they need {}{more}.",
+        "while two deploys of it run side by side, they need {}{more}.",
         bytes(needed)
     )
 }

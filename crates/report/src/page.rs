@@ -193,7 +193,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if let Some(asked) = plan.rate_per_s {
         let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
             format!(
-                ", {:.0} % of the {} that {} answered at full load in the pilot (of its trials, the lowest)",
+                ", {:.0} % of the {} that {} answered at full load in the pilot, the first trials (the lowest of them)",
                 100.0 * asked / capacity,
                 rate(capacity),
                 match baseline_word(document) {
@@ -282,7 +282,7 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     let alone = |arm: &&run::ArmSummary| arm.pss_bytes.is_some() && !compared(arm);
     if document.arms.iter().any(|arm| alone(&arm)) {
         sheet.prose(
-            "The memory of the other configurations is a single figure: whether it differs was not tested.",
+            "The other configurations were not in this comparison: whether their memory differs was not tested.",
         );
     }
 }

@@ -163,7 +163,7 @@ impl<'d> Shown<'d> {
         let blocks = self.times.iter().map(|time| time.blocks).max().unwrap_or(0);
         if self.times.iter().any(|time| time.low.is_some()) {
             notes.push(format!(
-                "In parentheses intervals that hold for all pages together with 95 %, from up to {}. They explain and decide nothing. \
+                "In parentheses: intervals that hold for all pages together with 95 %, from up to {}. No verdict rests on this table. \
                  The queue is a part of these times: one slow page can delay the others.",
                 counted(blocks, "block")
             ));

@@ -20,6 +20,10 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
         other => format!("Where a request spends its time with the {other}, at full load"),
     });
     sheet.table(tables::profile(profile, sheet.style()));
+    sheet.prose(
+        "From one trial of the pilot. The wait for a thread in front of the application is in the response times above, and not in this \
+         total.",
+    );
     // As `inspect` says it.
     let threads = run::whole_threads(profile.useful_threads);
     let mut settings = document.arms.iter().map(|arm| arm.settings);

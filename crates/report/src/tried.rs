@@ -172,9 +172,13 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
     (!document.arms.iter().all(given)).then(|| {
         let rounds = document.comparisons.iter().any(|c| !decides(c));
         format!(
-            "A change compares trials of the same block{}; the figures next to it are medians of all trials of the row, so that \
-             the change can differ slightly from that of the medians.",
-            if rounds { " or elimination round" } else { "" }
+            "A change compares trials of the same block{}. The most/s and the memory are medians of the row's trials, the response times \
+             are of all their requests together: the change need not be that of these figures.",
+            if rounds {
+                ", or of the same elimination rounds (from what today's settings answered in them)"
+            } else {
+                ""
+            }
         )
     })
 }
@@ -213,7 +217,7 @@ fn up_to(document: &Document, arm: &ArmSummary) -> Option<String> {
         format!(" ({} measured)", counted(requests, "request"))
     });
     Some(format!(
-        "{} up to {}{of}",
+        "{}: up to {}{of}",
         called(document, arm),
         share(high)
     ))

@@ -230,12 +230,14 @@ fn of_comparison(
 fn of_less_late(document: &Document, challenger: &Arm, baseline: &Arm) -> Option<String> {
     let limit_ms = document.plan.objective.latency?.limit_ms;
     let (ours, theirs) = (summary(document, challenger)?, summary(document, baseline)?);
+    let at = document.plan.rate_per_s?;
     let open = (ours.feasible, theirs.feasible) == (Feasibility::Unclear, Feasibility::Breaks);
     let percent = |arm: &ArmSummary| Some(format!("{:.2} %", arm.violation_rate? * 100.0));
     let (late, before) = (percent(ours)?, percent(theirs)?);
     open.then(|| {
         format!(
-            ", and {late} of its requests take longer than {limit_ms} ms instead of {before}. There is no proof yet that it keeps the limit: {}.",
+            ". At {at:.1} requests a second, {late} of its requests take longer than {limit_ms} ms instead of {before}. There is no proof yet that it \
+             keeps the limit: {}.",
             proof::remedy(document, Some(ours))
         )
     })

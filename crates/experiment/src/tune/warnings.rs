@@ -248,7 +248,7 @@ mod tests {
         let said = |document: &Document| unproven(document, &chosen, chosen.to_string()).unwrap();
         let steady = said(&document);
         assert!(
-            steady.ends_with("about 1,470 requests are enough: --window 6s --budget 15m"),
+            steady.ends_with("about 1,470 requests would prove it if none of them is late (--window 6s --budget 15m)"),
             "{steady}"
         );
         document.arms[1].growth = Some(sample::growth());

@@ -219,7 +219,7 @@ fn the_change_of_a_round_stands_beside_what_it_was_compared_with() {
     document.arms[2].capacity_per_s = Some(94.0);
     holds(&page(&document), &["(from 61.0/s)", "(2 rounds)"]);
     // 94.0 is 54 % more than 61.0, and 126 is 38 % more than 91.0.
-    let of_blocks = "A change compares trials of the same block or elimination round;";
+    let of_blocks = "A change compares trials of the same block, or of the same elimination rounds";
     assert!(flat(&page(&document)).contains(of_blocks));
     document.comparisons[1].ratio = 1.541;
     document.comparisons[2].ratio = 1.385;

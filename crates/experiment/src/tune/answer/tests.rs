@@ -105,7 +105,7 @@ fn a_limit_that_today_breaks_is_no_reason_to_keep_it() {
     let (found, said) = answered(Outcome::Better, 0.0121);
     assert_eq!(found, (Answer::Change, 0));
     assert!(
-        said.contains("and 0.00 % of its requests take longer than 250 ms instead of 5.29 %. There is no proof yet that it keeps the limit: if none of them is late, about 1,470 requests"),
+        said.contains("requests a second, 0.00 % of its requests take longer than 250 ms instead of 5.29 %. There is no proof yet that it keeps the limit: about 1,470 requests would prove it"),
         "{said}"
     );
     // Not surely less often, or not surely better.
@@ -223,7 +223,7 @@ fn longer_windows_are_no_proof_where_memory_grows() {
     assert!(
         steady.contains(
             "is not proven: 0.00 % of its 136 requests took longer, with 95 % confidence"
-        ) && steady.ends_with("about 1,470 requests are enough: --window 6s --budget 15m."),
+        ) && steady.ends_with("about 1,470 requests would prove it if none of them is late (--window 6s --budget 15m)."),
         "{steady}"
     );
     let of_other = document.arms.iter_mut().find(|a| a.name == other.name);
