@@ -222,11 +222,9 @@ pub(crate) fn pilot(
                     "{note}; the pilot begins again with these cores"
                 )));
             }
-            settle_rate(procedure, &ran[0]);
-        } else if block == 2 && wanted > trials {
-            procedure.store.document.plan.rate_per_s = procedure.experiment.rate;
-            settle_rate(procedure, &ran[0]);
         }
+        let of_another_layout = wanted - trials;
+        settle_rate(procedure, block.saturating_sub(of_another_layout).max(1));
         if procedure.store.document.plan.rate_per_s.is_none() {
             return Err(Stopped::NoAnswer(format!(
                 "the baseline answered nothing within a window of {:.1} s; give longer windows with --window or --budget",
@@ -234,37 +232,26 @@ pub(crate) fn pilot(
             )));
         }
     }
-    settle_rate_of_pilot(procedure, trials as usize);
     Ok(())
 }
 
-/// The rate of the trials to come: of the lowest capacity in the last so many trials of the pilot, because at a rate near its capacity
-/// today's configuration would break any limit. Those before them may have had another layout.
-fn settle_rate_of_pilot(procedure: &mut Procedure<'_>, trials: usize) {
-    // Trials of an earlier sitting were measured at the rate that stands in the plan.
-    if procedure.store.resuming() || procedure.experiment.rate.is_some() {
-        return;
-    }
+/// Of the lowest capacity in the last so many trials of the pilot, those with the layout that stays: at a rate near its capacity today's
+/// configuration would break any limit.
+fn settle_rate(procedure: &mut Procedure<'_>, trials: u32) {
     let pilot = procedure.pilot();
-    let last = pilot.iter().rev().take(trials);
+    let last = pilot.iter().rev().take(trials as usize);
     let lowest = last.filter_map(|t| t.capacity_per_s()).reduce(f64::min);
-    if let Some(lowest) = lowest.filter(|per_s| *per_s > 0.0) {
-        let plan = &mut procedure.store.document.plan;
+    let resuming = procedure.store.resuming();
+    let plan = &mut procedure.store.document.plan;
+    // Trials of an earlier sitting were measured at the rate that stands in the plan.
+    let stands = procedure
+        .experiment
+        .rate
+        .or(plan.rate_per_s.filter(|_| resuming));
+    if let (None, Some(lowest)) = (stands, lowest.filter(|per_s| *per_s > 0.0)) {
         plan.rate_from_per_s = Some(lowest);
         plan.rate_per_s = Some(budget::OBJECTIVE_LOAD * lowest);
     }
-}
-
-/// The rate of the pilot's latency windows.
-fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
-    let plan = &mut procedure.store.document.plan;
-    if plan.rate_per_s.is_some() {
-        return;
-    }
-    plan.rate_from_per_s = trial.capacity_per_s().filter(|capacity| *capacity > 0.0);
-    plan.rate_per_s = plan
-        .rate_from_per_s
-        .map(|capacity| crate::budget::OBJECTIVE_LOAD * capacity);
 }
 
 /// Fits the rest into the budget, now that a trial's cost and the noise are known.
@@ -301,11 +288,11 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         // The deciding comparison of a search keeps its windows.
         spare_s = 0.0;
     }
-    if !resumed && budget_s.is_some() {
-        note_unprovable(procedure, spare_s);
-    }
     if !resumed {
         limit_ageing(procedure);
+        if budget_s.is_some() {
+            note_unprovable(procedure, spare_s);
+        }
     }
     let plan = &mut procedure.store.document.plan;
     // A calibration comes after the pilot, and says again what can be found.

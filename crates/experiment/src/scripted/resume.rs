@@ -58,6 +58,8 @@ fn assert_same(whole: &Document, broken: &Document, when: &str) {
     assert_eq!(whole.verdict, broken.verdict, "{when}");
     assert_eq!(whole.calibration, broken.calibration, "{when}");
     assert_eq!(whole.arms.len(), broken.arms.len(), "{when}");
+    let rate = |document: &Document| (document.plan.rate_from_per_s, document.plan.rate_per_s);
+    assert_eq!(rate(whole), rate(broken), "{when}");
 }
 
 /// Breaks the run off after none of its trials, and after each further `step` of them.
