@@ -55,16 +55,11 @@ fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
             Err(error) => not_read.push(::inspect::refused(&path, &error)),
         }
     }
-    let own = || {
-        let all: BTreeSet<&str> = all.iter().map(|(_, one)| application_of(one)).collect();
-        let own = own::holding(&all, &std::env::current_dir().ok()?);
-        own.map(str::to_owned)
+    let wanted = match &args.application {
+        None if args.sources.is_empty() => own_application(&all),
+        named => named.clone(),
     };
-    let own = match args.sources.is_empty() {
-        true => own(),
-        false => None,
-    };
-    if let Some(wanted) = args.application.clone().or(own) {
+    if let Some(wanted) = wanted {
         let there = applications(&all).join(", ");
         let of = flight::application_of(&wanted);
         all.retain(|(_, one)| application_of(one) == of);
@@ -135,6 +130,13 @@ fn logged(files: &[PathBuf]) -> (Vec<(PathBuf, Snapshot)>, Vec<NotRead>) {
     }
     processes.sort_by_key(|(_, of)| of.header.created_wall_ns);
     (processes, not_read)
+}
+
+/// That of the current folder.
+fn own_application(processes: &[(PathBuf, Snapshot)]) -> Option<String> {
+    let roots = processes.iter().map(|(_, one)| application_of(one));
+    let own = own::holding(&roots.collect(), &std::env::current_dir().ok()?);
+    own.map(str::to_owned)
 }
 
 fn application_of(process: &Snapshot) -> &str {

@@ -8,7 +8,6 @@ mod saved;
 use crate::args::InspectArgs;
 use crate::{Failure, output};
 use inspect::{Asked, Baseline, Reading, Selection};
-use own::Own;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,14 +44,11 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
     };
     let unnamed = args.application.is_none() && args.pid.is_none() && args.sources.is_empty();
     let own = match unnamed {
-        true => own::application(&root, &selection, now_ns)?,
+        true => own::application(&root)?,
         false => None,
     };
-    if let Some(Own {
-        root: Some(root), ..
-    }) = &own
-    {
-        selection.application = Some(root.clone());
+    if let Some(root) = own.as_ref().and_then(|own| own.root.clone()) {
+        selection.application = Some(root);
     }
     let reading = match baseline {
         Some(baseline) => Reading::since(selection, baseline),

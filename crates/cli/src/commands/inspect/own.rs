@@ -1,9 +1,8 @@
 //! Which application is meant where the user's files are of several, and none is named: that of the current folder.
 
-use super::looked_into;
+use super::found;
 use crate::Failure;
 use crate::commands::init::is_application;
-use inspect::Selection;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -19,17 +18,12 @@ pub struct Own {
 }
 
 /// `None` where there is nothing to choose or to say.
-pub fn application(
-    root: &Path,
-    selection: &Selection,
-    now_ns: u64,
-) -> Result<Option<Own>, Failure> {
+pub fn application(root: &Path) -> Result<Option<Own>, Failure> {
     let Ok(here) = std::env::current_dir() else {
         return Ok(None);
     };
-    let document = looked_into(&[], root, selection.clone(), now_ns)?;
-    // Also of processes that have served nothing yet.
-    let roots = document.processes.iter().map(|p| p.app_root.as_str());
+    let (processes, _) = ::inspect::counters(&found(&[], root)?);
+    let roots = processes.iter().map(|of| of.header.app_root.as_str());
     let all: BTreeSet<&str> = roots.map(flight::application_of).collect();
     Ok(match holding(&all, &here) {
         Some(root) => (all.len() > 1).then(|| Own {
@@ -39,6 +33,8 @@ pub fn application(
                 all.len()
             ),
         }),
+        // What cannot be read is the page's to say.
+        None if all.is_empty() => None,
         None => (is_application(&here) && !is_above(&all, &here)).then(|| Own {
             root: None,
             note: format!(
