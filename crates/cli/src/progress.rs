@@ -8,7 +8,7 @@ use crate::signals::Signals;
 use ahead::Ahead;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
-use run::{CommandRun, RateTrial, Stage, Trial, TrialStatus, validation};
+use run::{CommandRun, RateTrial, Stage, Trial, TrialStatus, validation, without_remedy};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -250,7 +250,7 @@ fn offered(trial: &RateTrial, elapsed: Duration) -> String {
     let share = |count: u64| 100.0 * count as f64 / trial.requests.max(1) as f64;
     let p99 = p99(trial.requests, trial.p99_ms);
     let note = match &trial.refused {
-        Some(why) => format!("  does not count: {}", without_remedy(why)),
+        Some(why) => format!("  does not count: {}", without_remedy(in_short(why))),
         None if !trial.recovered => "  did not recover".to_owned(),
         None => String::new(),
     };
@@ -280,7 +280,7 @@ fn scored(trial: &validation::Trial, elapsed: Duration) -> String {
         trial.settings.to_string(),
     );
     if let Some(why) = &trial.refused {
-        return format!("{head}  does not count: {}", without_remedy(why));
+        return format!("{head}  does not count: {}", without_remedy(in_short(why)));
     }
     let (Some(predicted), Some(measured)) = (trial.predicted, trial.measured) else {
         return head;
@@ -361,12 +361,6 @@ fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> St
 /// The first line of a reason; the server's last log lines stand in the final message and in the run document.
 fn in_short(reason: &str) -> &str {
     reason.lines().next().unwrap_or(reason)
-}
-
-/// The remedy stands in the final message.
-fn without_remedy(reason: &str) -> &str {
-    let reason = in_short(reason);
-    reason.split("; ").next().unwrap_or(reason)
 }
 
 #[cfg(test)]

@@ -76,31 +76,25 @@ impl Pace {
         (f64::from(self.blocks) * times).ceil() as u32
     }
 
-    /// The flags of a run with windows that are so many times as long, each with its budget.
-    pub fn flags_of_window(self, window_s: f64, times: f64) -> String {
-        let work_s = self.run_s * times;
-        match self.has_budget {
-            true => format!(
-                "--window {window_s:.0}s --budget {:.0}m",
-                budget::holding(work_s, self.searches) / 60.0
-            ),
-            false => format!(
-                "--window {window_s:.0}s, about {:.0} min",
-                (work_s / 60.0).ceil()
-            ),
-        }
-    }
-
     /// The flags of a run with so many blocks and with windows as long as these, and how long it takes.
     pub fn flags(self, blocks: u32) -> String {
         let more = blocks.saturating_sub(self.blocks);
         let work_s = self.run_s + f64::from(more) * self.block_s;
+        self.with_length(format!("--blocks {blocks}"), work_s)
+    }
+
+    /// The same of a run with windows that are so many times as long.
+    pub fn flags_of_window(self, window_s: f64, times: f64) -> String {
+        self.with_length(format!("--window {window_s:.0}s"), self.run_s * times)
+    }
+
+    fn with_length(self, flags: String, work_s: f64) -> String {
         match self.has_budget {
             true => format!(
-                "--blocks {blocks} --budget {:.0}m",
+                "{flags} --budget {:.0}m",
                 budget::holding(work_s, self.searches) / 60.0
             ),
-            false => format!("--blocks {blocks}, about {:.0} min", (work_s / 60.0).ceil()),
+            false => format!("{flags}, about {:.0} min", (work_s / 60.0).ceil()),
         }
     }
 }

@@ -22,25 +22,21 @@ pub fn proving_s(plan: &Plan) -> Option<f64> {
     Some(MORE_THAN_LEAST * least_requests(plan)? / plan.rate_per_s?)
 }
 
-/// The share of late requests of an arm with its interval; `None` where no latency window of it counts.
-pub fn seen(arm: &ArmSummary) -> Option<String> {
+/// The share of late requests of an arm with its interval; `None` where it is not the latency limit that is open.
+pub fn seen(document: &Document, arm: &ArmSummary) -> Option<String> {
+    let allowed = document.plan.objective.latency?.allowed_violation_rate();
     let (rate, (low, high)) = arm.violation_rate.zip(arm.violation_interval)?;
     let of = arm
         .violation_requests
         .map_or_else(String::new, |n| format!("{} ", grouped(n)));
-    Some(format!(
-        "{:.2} % of its {of}requests took longer, with 95 % confidence {:.2} to {:.2} %",
-        rate * 100.0,
-        low * 100.0,
-        high * 100.0
-    ))
-}
-
-/// The same where it is the latency limit that is not proven to be kept.
-pub fn seen_open(document: &Document, arm: &ArmSummary) -> Option<String> {
-    let allowed = document.plan.objective.latency?.allowed_violation_rate();
-    let (_, high) = arm.violation_interval?;
-    seen(arm).filter(|_| high > allowed)
+    (high > allowed).then(|| {
+        format!(
+            "{:.2} % of its {of}requests took longer, with 95 % confidence {:.2} to {:.2} %",
+            rate * 100.0,
+            low * 100.0,
+            high * 100.0
+        )
+    })
 }
 
 /// What would prove that an arm keeps its limits.
@@ -78,7 +74,7 @@ fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
     };
     let window_s = (document.plan.timing.objective_s * times).ceil();
     let flags = match pace.times(times) {
-        blocks if looks_once(document, blocks) => pace.flags(blocks),
+        blocks if looks_once(blocks, document.plan.alpha, document.seed) => pace.flags(blocks),
         _ if window_s <= MOST_ADVISED_S => pace.flags_of_window(window_s, times),
         _ => return Some(
             "one run cannot measure enough requests: ask for a lower percentile, such as p95, or for a higher --rate"
@@ -91,9 +87,9 @@ fn more_requests(document: &Document, arm: &ArmSummary) -> Option<String> {
     ))
 }
 
-/// A comparison with several looks may end after a part of its blocks, before the limit is proven.
-fn looks_once(document: &Document, blocks: u32) -> bool {
-    let looks = stats::looks(blocks, document.plan.alpha, document.seed);
+/// Whether so many blocks are looked at once, at their end. With several looks a comparison may end before a limit is proven.
+pub fn looks_once(blocks: u32, alpha: f64, seed: u64) -> bool {
+    let looks = stats::looks(blocks, alpha, seed);
     looks.is_some_and(|looks| looks.len() == 1)
 }
 
@@ -127,7 +123,7 @@ mod tests {
     #[test]
     fn the_blocks_that_should_be_enough_are_named() {
         let (document, arm) = arm(0.0, (0.0, 0.0121), 1210);
-        let seen = seen(&arm).unwrap();
+        let seen = seen(&document, &arm).unwrap();
         assert_eq!(
             seen,
             "0.00 % of its 1,210 requests took longer, with 95 % confidence 0.00 to 1.21 %"

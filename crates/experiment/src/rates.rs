@@ -109,13 +109,12 @@ pub fn of_application(
     watcher: &dyn Watcher,
 ) -> Result<Found, Stopped> {
     let spoiled = spoiled::tell(watcher);
-    let since = spoiled::HostWatch::begin();
     let (found, refused) = peers::watched(experiment, watcher, |peers| {
         of_started(experiment, installation, folder, wanted, peers)
     });
     let mut found = refused.map_or(found, Err)?;
     let warnings = &mut found.search.warnings;
-    for warning in spoiled.into_iter().chain(since.warnings(watcher)) {
+    for warning in spoiled {
         // Another run may have been under way before and meanwhile.
         if !warnings.contains(&warning) {
             warnings.push(warning);
@@ -160,6 +159,7 @@ fn of_started(
         watcher,
     )?;
     search.warnings.extend(bench.sender.caveats());
+    search.warnings.extend(bench.host.warnings(watcher));
     Ok(Found {
         search,
         settings: Some(arm.settings),

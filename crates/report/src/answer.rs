@@ -17,7 +17,7 @@ use run::{
 /// How far the ratio of two medians may be from the change within blocks before the answer says why, as a logarithm.
 const FAR: f64 = 0.02;
 
-/// That other programs may have changed an answer, with those of an earlier sitting.
+/// A sentence where other programs used the machine, in this sitting or an earlier one.
 pub fn others_were_busy(warnings: &[String]) -> Option<&'static str> {
     let busy = warnings
         .iter()

@@ -194,3 +194,9 @@ impl RatePurpose {
         }
     }
 }
+
+/// A reason why a window does not count, without the remedy, which follows the first semicolon.
+#[must_use]
+pub fn without_remedy(reason: &str) -> &str {
+    reason.split("; ").next().unwrap_or(reason)
+}

@@ -68,7 +68,8 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub service: Option<String>,
-    /// A further attribute of the resource, e.g. service.version=42 or k8s.pod.name=$POD; may be repeated, each key once. OTEL_RESOURCE_ATTRIBUTES gives more
+    /// A further attribute of the resource, e.g. service.version=42 or k8s.pod.name=$POD; may be repeated, each key
+    /// once. OTEL_RESOURCE_ATTRIBUTES gives more
     #[arg(
         long,
         value_name = "KEY=VALUE",

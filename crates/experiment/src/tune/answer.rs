@@ -30,7 +30,7 @@ pub fn answer(
         (Feasibility::Breaks, _) => return (Answer::Keep, 0),
         // A configuration that keeps the limits beats any that does not, whatever it carries.
         (Feasibility::Meets, Feasibility::Breaks) => return (Answer::Change, 0),
-        // To stay would be to keep what breaks them, and breaks them more often.
+        // Today's settings break the latency limit, and more often than this one does if it breaks it at all.
         (Feasibility::Unclear, Feasibility::Breaks)
             if less_often_late(document, challenger, baseline)
                 && comparison.outcome == Outcome::Better => {}
@@ -191,8 +191,8 @@ fn of_comparison(
     let (ours, theirs) = (challenger, baseline);
     match answer {
         Answer::Change if comparison.outcome == Outcome::Better => format!(
-            "Run {ours}: it {ahead} than {theirs} ({interval}, {blocks}){}",
-            of_less_late(document, challenger, baseline).unwrap_or_else(|| ".".to_owned())
+            "Run {ours}: it {ahead} than {theirs} ({interval}, {blocks}).{}",
+            of_less_late(document, challenger, baseline).unwrap_or_default()
         ),
         Answer::Change => {
             let instead = match fails(document, &baseline.name) {
@@ -226,7 +226,7 @@ fn of_comparison(
     }
 }
 
-/// The end of the sentence that advises an arm which is not proven to keep the limit that today's settings break.
+/// What follows the advice of an arm that is not proven to keep the limit that today's settings break.
 fn of_less_late(document: &Document, challenger: &Arm, baseline: &Arm) -> Option<String> {
     let limit_ms = document.plan.objective.latency?.limit_ms;
     let (ours, theirs) = (summary(document, challenger)?, summary(document, baseline)?);
@@ -236,7 +236,7 @@ fn of_less_late(document: &Document, challenger: &Arm, baseline: &Arm) -> Option
     let (late, before) = (percent(ours)?, percent(theirs)?);
     open.then(|| {
         format!(
-            ". At {at:.1} requests a second, {late} of its requests take longer than {limit_ms} ms instead of {before}. There is no proof yet that it \
+            " At {at:.1} requests a second, {late} of its requests take longer than {limit_ms} ms instead of {before}. There is no proof yet that it \
              keeps the limit: {}.",
             proof::remedy(document, Some(ours))
         )
@@ -357,7 +357,7 @@ fn undecided(
     }
     if comparison.outcome != Outcome::Undecided {
         let arm = summary(document, challenger);
-        let seen = arm.and_then(|arm| proof::seen_open(document, arm));
+        let seen = arm.and_then(|arm| proof::seen(document, arm));
         return format!(
             "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven{}; {}.",
             called(comparison.metric),

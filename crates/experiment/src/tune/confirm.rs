@@ -9,7 +9,7 @@ use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
-use crate::proof::proving_s;
+use crate::proof::{looks_once, proving_s};
 use crate::request::Arm;
 use arms::{Choice, Room};
 use run::{Comparison, Document, Outcome, Stage, Trial};
@@ -152,8 +152,7 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
     let Some(budget_s) = plan.budget_s else {
         return Room(None);
     };
-    let looks = stats::looks(plan.blocks, plan.alpha, procedure.store.document.seed);
-    let has_one_look = looks.is_some_and(|looks| looks.len() == 1);
+    let has_one_look = looks_once(plan.blocks, plan.alpha, procedure.store.document.seed);
     let experiment = procedure.experiment;
     // A look that was taken fixes those to come, and a number that follows the results would bias them.
     let may_have_fewer = !begun && experiment.blocks.is_none() && has_one_look;
@@ -177,7 +176,6 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         second: arms.len() > always,
         window_s: plan.timing.saturation_s,
         may_vary: experiment.window.is_none(),
-        // With several looks the comparison may end after a part of its blocks.
         proving_s: proving_s(plan).filter(|_| !begun && has_one_look),
         always_s: arms[..always].iter().map(cost_s).sum(),
         second_s: arms.get(always).map_or(0.0, cost_s),

@@ -45,7 +45,7 @@ pub fn unproven(document: &Document, arm: &Arm, called: String) -> Option<String
         .iter()
         .find(|a| a.name == arm.name && a.feasible == Feasibility::Unclear)?;
     let seen = match arm.violation_interval {
-        Some(_) => proof::seen_open(document, arm)?,
+        Some(_) => proof::seen(document, arm)?,
         None => "no latency window of it counts".to_owned(),
     };
     Some(format!(

@@ -66,12 +66,12 @@ impl Pushing {
 
     /// Pushes at each interval, in a separate thread: a receiver that does not answer delays no scrape.
     pub fn started(self) -> Result<Started, Failure> {
-        let (ask, asked) = mpsc::channel();
+        let (goes_on, end) = mpsc::channel();
         let thread = std::thread::Builder::new().name("pushing".to_owned());
-        let thread = thread.spawn(move || self.until(&asked));
+        let thread = thread.spawn(move || self.until(&end));
         let thread =
             thread.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
-        Ok(Started { thread, ask })
+        Ok(Started { thread, goes_on })
     }
 
     fn until(mut self, end: &mpsc::Receiver<()>) {
@@ -99,17 +99,18 @@ impl Pushing {
     }
 }
 
-/// Pushes that go on.
+/// The thread that pushes.
 #[derive(Debug)]
 pub struct Started {
     thread: JoinHandle<()>,
-    ask: mpsc::Sender<()>,
+    /// Dropped, it asks for the last push.
+    goes_on: mpsc::Sender<()>,
 }
 
 impl Started {
     /// Waits for a last push.
     pub fn end(self) {
-        drop(self.ask);
+        drop(self.goes_on);
         let deadline = Instant::now() + LAST;
         while !self.thread.is_finished() {
             if Instant::now() >= deadline {

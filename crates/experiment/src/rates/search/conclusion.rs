@@ -8,7 +8,7 @@ use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
 use crate::rates::violations::ALPHA;
 use capacity::{Ending, RateBounds, RateGoal};
-use run::{RateEnding, RatePurpose, RateSearch};
+use run::{RateEnding, RatePurpose, RateSearch, without_remedy};
 use std::fmt::{self, Display, Formatter};
 
 /// A longer budget lengthens windows up to about this, seconds.
@@ -210,7 +210,7 @@ fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     let why = refused.last()?;
     let has_it = |warning: &String| warning.contains(DO_NOT_COUNT);
     let windows = run::counted(refused.len(), "window");
-    let why = why.split("; ").next().unwrap_or_default();
+    let why = without_remedy(why);
     (!warnings.iter().any(has_it)).then(|| {
         format!("{windows} are left out, and the answer is that of the others; the reason of the last one: {why}")
     })
