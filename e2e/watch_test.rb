@@ -85,13 +85,17 @@ class WatchTest < PowerbandTest
 
   def test_a_closed_terminal_ends_it
     watched do
-      live("watch", "--interval", "200ms", @flight) do |output, _|
-        await("the totals on the screen") { read(output).include?("requests/s") }
-        output.close
-        await("the end of watch") { ended? }
-        break
+      # Each key draws the screen again, so that the terminal closes while it waits in some rounds, while it draws in others.
+      [0, 1, 5, 20, 20, 20].each do |keys|
+        live("watch", "--interval", "200ms", @flight) do |output, input|
+          await("the totals on the screen") { read(output).include?("requests/s") }
+          input.write("\t" * keys)
+          output.close
+          await("the end of watch") { ended? }
+          break
+        end
+        assert_equal 129, @status.exitstatus, @status.inspect
       end
-      assert_equal 129, @status.exitstatus, @status.inspect
     end
   end
 

@@ -7,8 +7,8 @@ use ::watch::{Action, Reading, Seen, Subject, View};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
 use std::io;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The exit code where the terminal was closed, as after its signal.
@@ -28,7 +28,8 @@ pub fn show(
         ))
     };
     let signals = Signals::taken()?;
-    let terminal = ratatui::try_init().map_err(failed)?;
+    end_with_the_terminal().map_err(failed)?;
+    let mut terminal = ratatui::try_init().map_err(failed)?;
     let mut view = View::default();
     view.colour = output::style().colour;
     view.source = readings.shown();
@@ -42,27 +43,43 @@ pub fn show(
         readings,
         seen,
     };
-    let ended = screen.until_end(terminal, &signals, interval);
-    // A closed terminal needs no restoring.
+    let ended = screen.until_end(&mut terminal, &signals, interval);
+    // Where the cursor is still hidden, dropping the terminal shows it, and panics if the write fails.
+    if terminal.show_cursor().is_err() {
+        std::mem::forget(terminal);
+    }
     let restored = ratatui::try_restore();
-    let code = ended.map_err(failed)?;
+    let code = match ended {
+        // Drawing fails where the terminal closes, at times before the thread has ended the program.
+        Err(_) if is_closed_within(Some(&Timespec::default())) => SIGHUP,
+        ended => ended.map_err(failed)?,
+    };
+    // A closed terminal needs no restoring.
     if code != SIGHUP {
         restored.map_err(failed)?;
     }
     Ok(code)
 }
 
-/// Waits for input, and says whether the terminal was closed instead. SIGHUP reaches only the processes that a terminal
-/// controls, and crossterm reads the end of a closed one again and again, for ever.
-fn is_closed_within(wait: Duration) -> io::Result<bool> {
+/// Ends the program as soon as the terminal closes, from a thread: crossterm reads the end of a closed terminal in a loop
+/// without an end, and SIGHUP reaches only the processes that the terminal controls.
+fn end_with_the_terminal() -> io::Result<()> {
+    let ending = || {
+        while !is_closed_within(None) {}
+        std::process::exit(SIGHUP.into());
+    };
+    thread::Builder::new()
+        .name("terminal".into())
+        .spawn(ending)?;
+    Ok(())
+}
+
+/// Says whether the terminal closes within a time, or at all.
+fn is_closed_within(wait: Option<&Timespec>) -> bool {
     let stdin = io::stdin();
-    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
-    match rustix::event::poll(&mut polled, Some(&wait)) {
-        Ok(_) => Ok(polled[0].revents().contains(PollFlags::HUP)),
-        Err(Errno::INTR) => Ok(false),
-        Err(e) => Err(e.into()),
-    }
+    // POLLHUP is reported without being asked for.
+    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    rustix::event::poll(&mut polled, wait).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
 struct Screen {
@@ -74,7 +91,7 @@ struct Screen {
 impl Screen {
     fn until_end(
         &mut self,
-        mut terminal: DefaultTerminal,
+        terminal: &mut DefaultTerminal,
         signals: &Signals,
         interval: Duration,
     ) -> io::Result<u8> {
@@ -94,12 +111,7 @@ impl Screen {
                     break;
                 }
                 let wait = due.saturating_duration_since(Instant::now()).min(LOOK);
-                if is_closed_within(wait)? {
-                    // Its end writes to the terminal, and panics where that fails.
-                    std::mem::forget(terminal);
-                    return Ok(SIGHUP);
-                }
-                if !event::poll(Duration::ZERO)? {
+                if !event::poll(wait)? {
                     continue;
                 }
                 match event::read()? {
