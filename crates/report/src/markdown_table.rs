@@ -45,7 +45,10 @@ pub fn line(page: &mut String, cells: &[String]) {
 pub fn sets(environment: &[SetVariable]) -> String {
     let sets: Vec<String> = environment
         .iter()
-        .map(|set| format!("`{}={}`", set.variable, set.holds))
+        .map(|set| match set.is_internal() {
+            true => format!("`{}={}`", set.knob, set.value),
+            false => format!("`{}={}`", set.variable, set.holds),
+        })
         .collect();
     match sets.is_empty() {
         true => "nothing".to_owned(),
@@ -56,6 +59,19 @@ pub fn sets(environment: &[SetVariable]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_that_only_powerband_sets_is_named_by_its_knob() {
+        let set = |knob: &str, variable: &str| SetVariable {
+            knob: knob.to_owned(),
+            value: "4.0".to_owned(),
+            variable: variable.to_owned(),
+            holds: "4.0".to_owned(),
+        };
+        let all = [set("ruby", "PATH"), set("env.LEVEL", "LEVEL")];
+        assert_eq!(sets(&all), "`ruby=4.0`, `LEVEL=4.0`");
+        assert_eq!(sets(&[]), "nothing");
+    }
 
     #[test]
     fn names_are_no_markup() {

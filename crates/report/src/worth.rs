@@ -226,8 +226,7 @@ fn is_gem(set: &SetVariable) -> bool {
 fn is_variable(set: &SetVariable) -> bool {
     let name = set.variable.as_str();
     let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let is_call = name.starts_with("POWERBAND_") || name == "PATH";
-    !is_call && name.chars().all(plain) && set.holds != REDACTED
+    !set.is_internal() && name.chars().all(plain) && set.holds != REDACTED
 }
 
 /// The two arms of a comparison of the baseline with all of these; `None` where a value cannot be typed as it is.

@@ -18,6 +18,13 @@ pub struct SetVariable {
     pub holds: String,
 }
 
+impl SetVariable {
+    /// Whether only Powerband sets the variable to this: what a user sets is the knob.
+    pub fn is_internal(&self) -> bool {
+        self.variable.starts_with("POWERBAND_") || self.variable == "PATH"
+    }
+}
+
 /// A configuration in words, as tables show it: `2 workers × 3 threads, gc.malloc_limit=32MiB`.
 pub fn called(settings: Settings, environment: &[SetVariable]) -> String {
     let mut called = settings.to_string();
