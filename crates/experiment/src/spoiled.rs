@@ -1,6 +1,7 @@
 //! What on this host spoils a measurement, said before the first one: something can still be done about it then.
 
 use crate::progress::{Event, Watcher};
+use host::cpu::{computed_since, tree_cpu};
 use host::facts::Activity;
 use host::{HostFacts, OtherWork, OtherWorkSoFar, Roots, Tree};
 use run::{Folder, LOCK, OTHER_PROGRAMS};
@@ -107,6 +108,8 @@ pub struct HostWatch {
     began: Instant,
     /// What the host had done at that moment; `None` where it cannot be read.
     before: Option<Activity>,
+    /// What this run had computed.
+    own_before: Duration,
     since: Mutex<Since>,
 }
 
@@ -124,6 +127,7 @@ impl HostWatch {
         HostWatch {
             began: Instant::now(),
             before: Activity::read(&Roots::default()).ok(),
+            own_before: own_cpu().unwrap_or_default(),
             since: Mutex::new(Since {
                 runs: other_runs(),
                 work: OtherWorkSoFar::from(other_work()),
@@ -150,7 +154,9 @@ impl HostWatch {
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let span = self.began.elapsed();
         let mut said = Vec::new();
+        let mut took = since.work.cpu();
         if let Ok(facts) = host::facts::collect() {
+            took = took.max(self.others_cpu(&facts).unwrap_or_default());
             let facts = match (&self.before, Activity::read(&Roots::default())) {
                 (Some(before), Ok(now)) => facts.observe(before, &now, span),
                 _ => facts,
@@ -164,9 +170,24 @@ impl HostWatch {
             });
             said.extend(warnings.iter().map(ToString::to_string));
         }
-        said.extend(others(since.work.cpu(), span, &since.work.named(span)));
+        let seen = since.work.cpu();
+        said.extend(others(took, seen, span, &since.work.named(span)));
         said.extend(afterwards(&since.runs));
         said
+    }
+
+    /// CPU time of all processes of the host but this run's since the beginning; `None` where this run has a part of the host's CPUs
+    /// only: what others do on the rest is no matter.
+    fn others_cpu(&self, facts: &HostFacts) -> Option<Duration> {
+        let (before, now) = (
+            self.before?.cpu,
+            Activity::read(&Roots::default()).ok()?.cpu,
+        );
+        if facts.cores != now.cpus || facts.limiting_quota().is_some() {
+            return None;
+        }
+        let own = own_cpu()?.saturating_sub(self.own_before);
+        Some(computed_since(&before, &now).saturating_sub(own))
     }
 }
 
@@ -193,13 +214,21 @@ pub fn of_earlier_sittings(warnings: &[String]) -> Vec<String> {
     kept.cloned().collect()
 }
 
-/// What other programs took of the cores, where it is much. Those that began and ended between two looks, and the kernel, which
-/// works for the run as well, are not in it.
-fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
-    let cores = took.as_secs_f64() / span.as_secs_f64().max(1e-9);
-    let most = match named {
+/// What other programs took of the cores, where it is much; of it, `seen` was of processes that can be named. Interrupts, which work
+/// for the run as well, are not in it.
+fn others(took: Duration, seen: Duration, span: Duration, named: &[String]) -> Option<String> {
+    let of_a_core = |time: Duration| time.as_secs_f64() / span.as_secs_f64().max(1e-9);
+    let (cores, unseen) = (of_a_core(took), of_a_core(took.saturating_sub(seen)));
+    let unseen = (unseen >= MUCH_OTHERS).then(|| {
+        format!(
+            "{:.0} % by processes that ended too soon to be named, such as a build's, or of other containers",
+            unseen * 100.0
+        )
+    });
+    let parts: Vec<String> = named.iter().cloned().chain(unseen).collect();
+    let most = match parts.as_slice() {
         [] => String::new(),
-        named => format!(" (most: {})", named.join(", ")),
+        parts => format!(" (most: {})", parts.join(", ")),
     };
     (cores >= MUCH_OTHERS).then(|| {
         format!(
@@ -208,6 +237,11 @@ fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
             cores * 100.0
         )
     })
+}
+
+/// Of this process and all that descend from it.
+fn own_cpu() -> Option<Duration> {
+    tree_cpu(std::process::id()).ok().map(|cpu| cpu.total())
 }
 
 /// Guards, servers and services descend from this process.
@@ -235,9 +269,11 @@ mod tests {
 
     #[test]
     fn other_programs_are_named_where_they_took_much() {
-        let said = |took_s, named: &[String]| {
-            others(Duration::from_secs(took_s), Duration::from_secs(100), named)
+        let of = |took_s, seen_s, named: &[String]| {
+            let [took, seen, span] = [took_s, seen_s, 100].map(Duration::from_secs);
+            others(took, seen, span, named)
         };
+        let said = |took_s, named: &[String]| of(took_s, took_s, named);
         let named = ["rustc (12 processes) 80 % of a core".to_owned()];
         assert_eq!(
             said(90, &named).unwrap(),
@@ -246,6 +282,9 @@ mod tests {
         );
         assert!(said(90, &[]).unwrap().contains("during the run, none"));
         assert_eq!(said(24, &named), None);
+        let build = of(90, 20, &[]).unwrap();
+        let unseen = "90 % of a core during the run (most: 70 % by processes that ended too soon to be named";
+        assert!(build.contains(unseen), "{build}");
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub fn process_cpu(pid: u32, start_ticks: u64) -> Option<TreeCpu> {
 /// CPU time of all processes since `before`. Less the time of a tree ([`tree_cpu`]) it is the time of the others.
 #[must_use]
 pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {
-    let ticks = now.busy_ticks().saturating_sub(before.busy_ticks());
+    let ticks = now.process_ticks.saturating_sub(before.process_ticks);
     from_ticks(ticks, rustix::param::clock_ticks_per_second())
 }
 

@@ -11,7 +11,7 @@ use crate::roots::Roots;
 use crate::tree::Tree;
 
 /// Share of a core below which a program is not named.
-const LEAST_SHARE: f64 = 0.01;
+const LEAST_SHARE: f64 = 0.05;
 /// Programs that are named.
 const MOST_NAMED: usize = 3;
 

@@ -69,7 +69,7 @@ impl MemInfo {
     }
 }
 
-/// The first line of `/proc/stat`: clock ticks of all CPUs together since boot.
+/// `/proc/stat`: clock ticks of all CPUs together since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// user, nice, system, idle, iowait, irq, softirq and steal. Guest times are in user already.
@@ -78,6 +78,10 @@ pub struct CpuTimes {
     pub steal_ticks: u64,
     /// idle and iowait.
     pub idle_ticks: u64,
+    /// user, nice and system: of processes, without interrupts.
+    pub process_ticks: u64,
+    /// CPUs that are online.
+    pub cpus: usize,
 }
 
 impl CpuTimes {
@@ -208,7 +212,8 @@ pub fn parse_meminfo(text: &str) -> Option<MemInfo> {
 /// The first line of `/proc/stat`.
 #[must_use]
 pub fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let (all, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let line = all.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line
         .split_ascii_whitespace()
         .map(|word| word.parse().ok())
@@ -218,6 +223,11 @@ pub fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
         total_ticks: ticks.iter().fold(0, |sum, &t| sum.saturating_add(t)),
         steal_ticks: *ticks.get(7)?,
         idle_ticks: ticks.get(3)?.saturating_add(*ticks.get(4)?),
+        process_ticks: ticks[..3].iter().fold(0, |sum, &t| sum.saturating_add(t)),
+        cpus: rest
+            .lines()
+            .take_while(|line| line.starts_with("cpu"))
+            .count(),
     })
 }
 

@@ -134,7 +134,7 @@ fn each_spoiler_is_named_with_its_evidence() {
         cpu: CpuTimes {
             total_ticks: 1000,
             steal_ticks: 10,
-            idle_ticks: 0,
+            ..CpuTimes::default()
         },
         swapped_pages: Some(5),
     };
@@ -142,7 +142,7 @@ fn each_spoiler_is_named_with_its_evidence() {
         cpu: CpuTimes {
             total_ticks: 2000,
             steal_ticks: 135,
-            idle_ticks: 0,
+            ..CpuTimes::default()
         },
         swapped_pages: Some(5),
     };

@@ -110,6 +110,8 @@ fn steal_is_a_share_of_two_readings() {
         total_ticks: 1000,
         steal_ticks: 35,
         idle_ticks: 810,
+        process_ticks: 150,
+        cpus: 1,
     };
     assert_eq!(before, expected, "guest time is in user time already");
     let after = parse_cpu_times("cpu  150 0 50 840 10 0 5 45 77 0\n").unwrap();
