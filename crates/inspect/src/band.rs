@@ -20,14 +20,15 @@ pub struct Sample {
 /// Percentiles between which the bands lie.
 const EDGES: [f64; 8] = [0.0, 10.0, 50.0, 60.0, 90.0, 99.0, 99.9, 100.0];
 
-/// The bands of these samples; reorders them. Empty bands, as few samples have, are left out.
+/// The bands of these samples; reorders them. A band that is empty, as of few samples, is part of the next one.
 pub fn bands(samples: &mut [Sample], lock: bool, gc: bool) -> Vec<Band> {
     let count = samples.len();
     let edge = |percentile: f64| (percentile / 100.0 * count as f64).floor() as usize;
     let mut bands = Vec::new();
     let mut rest = samples;
-    for pair in EDGES.windows(2) {
-        let length = edge(pair[1]) - edge(pair[0]);
+    let mut from = EDGES[0];
+    for to in &EDGES[1..] {
+        let length = edge(*to) - edge(from);
         if length == 0 {
             continue;
         }
@@ -35,7 +36,8 @@ pub fn bands(samples: &mut [Sample], lock: bool, gc: bool) -> Vec<Band> {
             rest.select_nth_unstable_by_key(length, |s| s.wall);
         }
         let (these, slower) = rest.split_at_mut(length);
-        bands.push(band(pair[0], pair[1], these, lock, gc));
+        bands.push(band(from, *to, these, lock, gc));
+        from = *to;
         rest = slower;
     }
     bands
@@ -117,6 +119,9 @@ mod tests {
     fn few_requests_have_few_bands() {
         assert!(bands(&mut [], true, true).is_empty());
         let found = bands(&mut [sample(4)], true, true);
-        assert_eq!((found.len(), found[0].to), (1, 100.0));
+        assert_eq!((found.len(), found[0].from, found[0].to), (1, 0.0, 100.0));
+        let mut samples: Vec<Sample> = (1..=20).map(sample).collect();
+        let last = bands(&mut samples, true, true).pop().unwrap();
+        assert_eq!((last.from, last.to, last.requests), (99.0, 100.0, 1));
     }
 }

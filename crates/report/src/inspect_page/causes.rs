@@ -5,7 +5,7 @@ use super::part_of_time::{Does, Part};
 use super::parts::kind;
 use crate::figures::percent;
 use crate::sheet::Sheet;
-use run::inspect::Traffic;
+use run::inspect::{CallKind, Calls, Traffic};
 
 /// Endpoints that take a smaller share of all time are not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
@@ -13,11 +13,21 @@ const WORTH_A_SENTENCE: f64 = 0.1;
 const MOST: usize = 3;
 /// The longest kind of calls is named from this share of the endpoint's time on.
 const CALLS_NAMED: f64 = 0.3;
+/// From so many SQL queries a request on, they are worth a sentence.
+const MANY_QUERIES: f64 = 20.0;
+/// Endpoints that take a smaller share of all time are not searched for them.
+const SEARCHED_FOR_QUERIES: f64 = 0.02;
 /// From this share of lock wait on, T* is not shown: it does not count locks.
 const LOCKS_DECIDE: f64 = 0.2;
 
-/// The sentences; none where there is one endpoint, of which the page speaks already.
+/// The sentences.
 pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
+    where_it_goes(sheet, endpoints, one);
+    many_queries(sheet, endpoints, one);
+}
+
+/// None where there is one endpoint, of which the page speaks already.
+fn where_it_goes(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
     if endpoints.len() < 2 {
         return;
     }
@@ -31,6 +41,30 @@ pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
         if let Some(part) = Part::largest(endpoint) {
             sheet.prose(&sentence(endpoint, part, one));
         }
+    }
+}
+
+/// Queries in a loop (N+1) are seldom slow one by one.
+fn many_queries(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
+    let searched = endpoints
+        .iter()
+        .filter(|one| one.share_of_time >= SEARCHED_FOR_QUERIES && !one.name.starts_with('('));
+    let sql = |endpoint: &Traffic| {
+        let mut calls = endpoint.calls.iter();
+        calls.find(|calls| calls.kind == CallKind::Sql).copied()
+    };
+    let mut most: Vec<(&Traffic, Calls)> = searched
+        .filter_map(|endpoint| Some((endpoint, sql(endpoint)?)))
+        .filter(|(_, sql)| sql.per_request >= MANY_QUERIES)
+        .collect();
+    most.sort_by(|(_, a), (_, b)| b.per_request.total_cmp(&a.per_request));
+    for (endpoint, sql) in most.into_iter().take(MOST) {
+        sheet.prose(&format!(
+            "{} makes {:.0} SQL queries a {one}, {} ms together: if many of them load one row each, includes or preload loads all at once.",
+            endpoint.name,
+            sql.per_request,
+            ms(sql.really_ms)
+        ));
     }
 }
 
@@ -156,5 +190,10 @@ mod tests {
         assert!(said(&endpoints).contains("(70.0 %); SQL takes 8.00 ms in 4.0 calls."));
         endpoints[1].calls[0].really_ms = 2.0;
         assert!(!said(&endpoints).contains("SQL"));
+        endpoints[1].calls[0].per_request = 61.6;
+        let words = "orders#create makes 62 SQL queries a request, 2.00 ms together: if many";
+        assert!(said(&endpoints[1..2]).contains(words));
+        endpoints[1].share_of_time = 0.01;
+        assert!(!said(&endpoints).contains("SQL"), "rare");
     }
 }

@@ -9,7 +9,7 @@ use crate::tables::{NONE, in_parts};
 use run::inspect::{CallKind, Calls, Split, Traffic};
 
 /// The most asked for first: on a narrow terminal the later ones stand in further tables.
-const HEAD: [&str; 17] = [
+const HEAD: [&str; 18] = [
     "",
     "count",
     "share of time",
@@ -22,6 +22,7 @@ const HEAD: [&str; 17] = [
     "useful threads",
     "SQL seen",
     "SQL really",
+    "queries",
     "GC",
     "p50",
     "failed",
@@ -53,8 +54,9 @@ fn row(one: &Traffic) -> Vec<String> {
     let split = one.split.as_ref();
     let part = |of: fn(&Split) -> Option<f64>| ms_or_none(split.and_then(of));
     let sql = one.calls.iter().find(|c| c.kind == CallKind::Sql);
-    let sql = |of: fn(&Calls) -> f64| ms_or_none(sql.map(of));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let queries = or_none(sql.map(|sql| format!("{:.1}", sql.per_request)));
+    let sql = |of: fn(&Calls) -> f64| ms_or_none(sql.map(of));
     vec![
         one.name.clone(),
         grouped(one.requests),
@@ -73,6 +75,7 @@ fn row(one: &Traffic) -> Vec<String> {
         ),
         sql(|sql| sql.seen_ms),
         sql(|sql| sql.really_ms),
+        queries,
         ms_or_none(one.gc.map(|gc| gc.stopped_ms)),
         at(&one.wall, 50.0, one.wall.p50_ms),
         grouped(one.errors),

@@ -140,8 +140,15 @@ fn note_on_parts(traffic: &Traffic) -> Option<String> {
     if split.cpu_ms.is_some() || split.starved_ms.is_some() || traffic.gc.is_some() {
         let by_whom = traffic.gc.and_then(|gc| gc.own_ms.or(gc.others_ms));
         let by_whom = by_whom.map_or("", |_| ", one with ·· a part of GC");
+        let of_thread = split.cpu_ms.is_some() && traffic.server.is_some();
+        let with_the_server = match of_thread {
+            true => {
+                " CPU and held off CPU are also of server held, so that together they can exceed GVL held."
+            }
+            false => "",
+        };
         notes.push(format!(
-            "A line with · is a part of the lines above it{by_whom}."
+            "A line with · is a part of the lines above it{by_whom}.{with_the_server}"
         ));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
@@ -313,7 +320,8 @@ mod tests {
         let sample = include_str!("../../../../contract/samples/inspect/wide.json");
         let document: Document = serde_json::from_str(sample).unwrap();
         let mut traffic = document.requests.unwrap();
-        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of the lines above it, one with ·· a part of GC.";
+        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of the lines above it, one with ·· a part of GC. CPU and held off CPU are also of \
+                   server held, so that together they can exceed GVL held.";
         assert_eq!(note_on_parts(&traffic).as_deref(), Some(all));
         traffic.gc = None;
         let split = traffic.split.as_mut().unwrap();

@@ -242,7 +242,7 @@ fn what_a_query_really_took_is_there_at_every_width() {
     assert!(sql.is_some_and(|sql| sql.really_ms > 0.0));
     for width in [60, 80, 100, 120, 160] {
         let page = page(&document, width);
-        // Each table begins with the names, and none of the 17 columns is left out or broken.
+        // Each table begins with the names, and none of the 18 columns is left out or broken.
         let names = page
             .lines()
             .filter(|line| line.starts_with(&document.endpoints[0].name));
