@@ -54,6 +54,37 @@ OLD_RUBY = "a Ruby that is too old"
 # Of `tune`, 1: on this machine no configuration keeps the objective.
 ANSWERS = [0, 1].freeze
 
+# A package, installed as a user installs it, and the storefront tuned by what it brings.
+def tunes_once_installed(how)
+  made = 'script/package "$(uname -m)-linux" "$POWERBAND_BINARY" /tmp/out >/dev/null'
+  tuned = "powerband tune --quick --runs /tmp/runs"
+  Command.new(["sh", "-ec", "#{made}\n#{how.sub('TUNE', tuned)}"], ANSWERS, /^Predicted and measured$/, 600)
+end
+
+# Of Debian's own packages it is the only one that is installed for a step, and removed after it.
+FROM_DEB = <<~'SH'
+  dpkg --install /tmp/out/*.deb
+  trap 'dpkg --purge powerband' EXIT
+  test "$(command -v powerband)" = /usr/bin/powerband
+  cd examples/storefront
+  TUNE
+SH
+FROM_TARBALL = <<~'SH'
+  tar -xzf /tmp/out/*.tar.gz -C /tmp
+  cd examples/storefront
+  exec /tmp/powerband-*/bin/TUNE
+SH
+FROM_BUNDLE = <<~'SH'
+  cp -r examples/storefront /tmp/shop
+  cd /tmp/shop
+  mkdir -p vendor/cache
+  cp "/tmp/out/"powerband-*-linux.gem vendor/cache/
+  echo 'gem "powerband", group: :development, require: false' >>Gemfile
+  rm -f Gemfile.lock
+  bundle install --local --no-cache
+  exec bundle exec TUNE
+SH
+
 ROWS = {
   "puma" => {
     "agent" => gem_tests(*TRUTH, "puma", "server_spans"),
@@ -81,6 +112,10 @@ ROWS = {
     "short tune" => e2e_tests("long/one_request_a_process", only: "passenger", limit_s: 480)
   },
   "sidekiq" => { "agent" => gem_tests("sidekiq") },
+  "packages" => {
+    "agent" => e2e_tests("packages", only: "gem|bundle|tarball|program|debian|bytes", limit_s: 600),
+    "short tune" => [FROM_DEB, FROM_TARBALL, FROM_BUNDLE].map { |how| tunes_once_installed(how) }
+  },
   # Debian has neither.
   "pitchfork" => { "agent" => gem_tests("other_servers", only: "pitchfork") },
   "falcon" => { "agent" => gem_tests("other_servers", only: "falcon") },
@@ -97,8 +132,8 @@ RUBY = %w[ruby ruby-dev ruby-minitest].freeze
 AROUND_PUMA = [*COMPILER, *RUBY, "ruby-rackup", "libjemalloc2"].freeze
 PUMA = [*AROUND_PUMA, "puma"].freeze
 SERVERS = PUMA + %w[ruby-rails ruby-sqlite3 unicorn nginx-light apache2 libapache2-mod-passenger ruby-sidekiq ruby-redis-client
-                    ruby-redis redis-server ruby-faraday ruby-dalli memcached]
-SERVED = %w[puma rails unicorn passenger sidekiq].freeze
+                    ruby-redis redis-server ruby-faraday ruby-dalli memcached bundler]
+SERVED = %w[puma rails unicorn passenger sidekiq packages].freeze
 # Minitest 6 has its mocks in another package.
 MINITEST6 = %w[ruby-minitest-mock].freeze
 # Rails 8.1 needs it, where its gems are given.

@@ -105,6 +105,8 @@ Row = Struct.new(:cell, :suite, :versions, :what, :verdicts, :runs) do
   private
 
   def about
+    return "Packages" if what == "packages"
+
     name = what == OLD_RUBY ? "puma" : what
     with = ", Puma #{versions['puma']}" if what == "rails"
     "#{name.capitalize} #{versions[name]}#{with}"
