@@ -64,6 +64,10 @@ pub fn show(
 /// Ends the program as soon as the terminal closes, from a thread: crossterm reads the end of a closed terminal in a loop
 /// without an end, and SIGHUP reaches only the processes that the terminal controls.
 fn end_with_the_terminal() -> io::Result<()> {
+    #[expect(
+        clippy::exit,
+        reason = "the thread that reads the terminal may never return; it only reads files, so that nothing is lost"
+    )]
     let ending = || {
         while !is_closed_within(None) {}
         std::process::exit(SIGHUP.into());
