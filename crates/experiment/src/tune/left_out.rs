@@ -29,15 +29,14 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
     if changes && raced.ratio <= confirmed.ratio {
         return;
     }
-    let room = budget_with(procedure, |shape| shape.finalists > 1)
-        .map_or_else(String::new, |budget| {
-            format!("; {budget} has room for both")
-        });
     let warning = format!(
-        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison: the budget had room for {} only{room}",
+        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison, because the budget had room for {} only; with \
+         this run's other flags, powerband compare {} {} decides between them",
         (raced.ratio - 1.0) * 100.0,
         run::counted(raced.blocks, "elimination round"),
-        finalists.challenger
+        finalists.challenger,
+        finalists.challenger.typed(),
+        second.typed()
     );
     procedure.store.document.warnings.push(warning);
 }
