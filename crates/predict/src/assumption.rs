@@ -55,6 +55,8 @@ pub enum Assumption {
     ProcessesCounted {
         found: u16,
     },
+    /// Puma's `wait_for_less_busy_worker`, up to version 6.
+    BusyWorkersWait,
     LeftOut {
         processes: usize,
     },
@@ -126,6 +128,11 @@ impl fmt::Display for Assumption {
                 "accepting a connection takes {} µs of the server's own threads: a usual value, because the recording does not hold \
                  it; powerband trace --gvl --keep, while the server has traffic, records it into the same folder",
                 ASSUMED_FRONT_NS / 1_000
+            ),
+            Self::BusyWorkersWait => write!(
+                to,
+                "in a cluster, a worker of Puma 6 that serves a request waits up to 5 ms before it takes another (wait_for_less_busy_worker), \
+                 so that two workers of several threads serve less than twice one"
             ),
             Self::HandOverUnknown => write!(
                 to,
@@ -247,6 +254,9 @@ pub(crate) fn taken_for_granted(
     }
     if costs.front == Known::Assumed {
         found.push(Assumption::FrontAssumed);
+    }
+    if traced.server.occupied_by_kept() && traced.server.waits_when_busy(true) {
+        found.push(Assumption::BusyWorkersWait);
     }
     if costs.hand_over_ns.is_none() {
         found.push(Assumption::HandOverUnknown);
