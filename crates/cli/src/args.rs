@@ -91,7 +91,7 @@ pub enum Command {
     Predict(Box<PredictArgs>),
     /// Give counters of running servers to Prometheus or OpenTelemetry
     Export(Box<ExportArgs>),
-    /// Tell which arm of an experiment in production is better
+    /// Tell which settings of an experiment in production are better
     Verdict(VerdictArgs),
     /// Record what each thread of a server does, for Perfetto
     Trace(TraceArgs),
@@ -153,7 +153,7 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "N", env = "POWERBAND_CALIBRATE", num_args = 0..=1, require_equals = true,
           default_missing_value = "10")]
     pub calibrate: Option<String>,
-    /// Length of each measured window, e.g. 5s [default: what the budget allows]
+    /// Length of each measured window, e.g. 5s [default: 5s, or what --budget allows]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_WINDOW")]
     pub window: Option<String>,
     /// Requests that each trial answers before its memory is compared, e.g. 50k-requests [default: those of its windows]
@@ -174,7 +174,7 @@ pub struct ExperimentArgs {
     /// Puma's configuration file [default: what Puma finds, e.g. config/puma.rb]
     #[arg(long, value_name = "FILE", env = "POWERBAND_PUMA_CONFIG")]
     pub puma_config: Option<String>,
-    /// Clients of the closed loop [default: twice the most that a configuration serves at once]
+    /// Clients at full load, each of which sends its next request as soon as it is answered [default: twice the most that a configuration serves at once]
     #[arg(long, value_name = "N", env = "POWERBAND_CONNECTIONS")]
     pub connections: Option<String>,
     /// Whether the load generator has a core for itself [default: true with four cores or more, where it takes more than 2 % of one]
@@ -342,6 +342,8 @@ pub struct SweepArgs {
 #[command(mut_arg("rate", |arg| arg.hide(true)))]
 #[command(mut_arg("max_memory", |arg| arg.hide(true)))]
 #[command(mut_arg("age", |arg| arg.hide(true)))]
+#[command(mut_arg("margin", |arg| arg.hide(true)))]
+#[command(mut_arg("budget", |arg| arg.help("Time that the search may take, e.g. 8m [default: 5m]")))]
 pub struct CapacityArgs {
     /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
     #[arg(value_name = "URL")]

@@ -99,6 +99,43 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "load",
+        &[
+            (
+                "One client, ten seconds",
+                "powerband load http://127.0.0.1:3000/",
+            ),
+            (
+                "As ab: 1000 requests by 10 clients",
+                "powerband load http://127.0.0.1:3000/ -n 1000 -c 10",
+            ),
+            (
+                "100 a second, as independent users send them",
+                "powerband load http://127.0.0.1:3000/ --rate 100",
+            ),
+            (
+                "From 10 up to 200 a second",
+                "powerband load http://127.0.0.1:3000/ --rate 10..200 --duration 2m",
+            ),
+            (
+                "The pages of a workload file",
+                "powerband load http://127.0.0.1:3000 --rate 40 --duration 1m --workload workload.toml",
+            ),
+            (
+                "Limits, for continuous integration",
+                "powerband load http://127.0.0.1:3000/ --rate 40 --assert p99=250ms,errors=0.1%",
+            ),
+            (
+                "Recorded traffic, twice as fast",
+                "powerband load http://127.0.0.1:3000 --replay access.log --speed 2x",
+            ),
+            (
+                "The runs of several machines as one",
+                "powerband load merge machine-*.json --assert p99=250ms",
+            ),
+        ],
+    ),
+    (
         "export",
         &[
             (

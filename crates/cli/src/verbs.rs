@@ -77,6 +77,9 @@ const HEADINGS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Flags of an experiment that `predict` takes without `--validate`, too.
+const OF_TRACES: [&str; 3] = ["slo", "max-memory", "rate"];
+
 /// The command with its verbs, and their flags, in groups.
 pub fn grouped(mut command: Command) -> Command {
     for verb_name in MEASURING {
@@ -85,6 +88,9 @@ pub fn grouped(mut command: Command) -> Command {
                 let name = flag.get_long().unwrap_or_default().to_owned();
                 let found = HEADINGS.iter().find(|(_, flags)| flags.contains(&&*name));
                 match found {
+                    Some(_) if verb_name == "predict" && OF_TRACES.contains(&&*name) => {
+                        flag.help_heading("From a trace")
+                    }
                     // Without it, predict measures nothing.
                     Some(_) if verb_name == "predict" => {
                         flag.help_heading("With --validate, which measures")

@@ -85,21 +85,14 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .join("; ");
     let plan = procedure.store.document.plan.clone();
     let room = match first_arms >= plan.arms {
-        true => format!(
-            "; the budget has room for {}",
-            run::counted(plan.arms, "configuration")
-        ),
-        false => String::new(),
+        true => "; no more fit the budget",
+        false => "",
     };
     let races = plan.race_blocks > 0;
     procedure.watcher.on(Event::Planned {
         document: &procedure.store.document,
         because: &format!(
-            "{} of {names}{room}{}",
-            match races {
-                true => "elimination rounds",
-                false => "the deciding comparison",
-            },
+            "{names}{room}{}",
             other_windows(assumed_s, plan.timing.saturation_s)
         ),
     });
@@ -153,9 +146,9 @@ fn other_windows(assumed_s: f64, planned_s: f64) -> String {
     match said(assumed_s) == said(planned_s) {
         true => String::new(),
         false => format!(
-            "; windows of {} instead of {}, by what a trial took in the pilot and how much its trials differ",
-            said(planned_s),
-            said(assumed_s)
+            "; windows changed from {} to {} by what the pilot showed",
+            said(assumed_s),
+            said(planned_s)
         ),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::answer::others_were_busy;
-use crate::figures::{counted, duration, number_of_ms, rate, share};
+use crate::figures::{clients_without_a_pause, counted, duration, number_of_ms, rate, share};
 use crate::rates::DECIDED;
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, table};
@@ -29,16 +29,16 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         let clients = search.saturated_connections.unwrap_or(document.connections);
         let limits = match is_the_limit(search, clients, document.target.settings.is_some()) {
             true => {
-                ": at a higher rate the queue grows, although a window may still meet the objective"
+                ": at a higher rate the queue grows without end, although a window may still meet the objective"
             }
             false => "",
         };
         sheet.labelled(
             "Saturated   ",
             &format!(
-                "{}/s answered in a closed loop of {}{limits}",
+                "{}/s answered to {}{limits}",
                 rate(saturated),
-                counted(clients, "client")
+                clients_without_a_pause(clients)
             ),
         );
     }

@@ -1,6 +1,8 @@
 //! The tables of `compare`, `sweep` and `check` as Markdown, to keep in the repository of the application.
 
-use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
+use crate::figures::{
+    bytes, change_with_interval, clients_without_a_pause, counted, duration, number_of_ms, rate,
+};
 use crate::markdown_table::{line, plain, rows, sets};
 use crate::reading::{
     called, comparison_of, decides, has_p99, is_baseline, is_rehearsal, latency_known,
@@ -227,8 +229,8 @@ fn meaning(document: &Document) -> String {
         format!(" A run of {} {can_miss}.", counted(plan.blocks, "block"))
     });
     format!(
-        "Answers a second: {}, each of which sends its next request as soon as it is answered, windows of {:.1} s.{at} {trials}{found}",
-        counted(plan.connections, "client"),
+        "Answers a second: {}, windows of {:.1} s.{at} {trials}{found}",
+        clients_without_a_pause(plan.connections),
         plan.timing.saturation_s
     )
 }

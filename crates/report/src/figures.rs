@@ -21,6 +21,14 @@ pub fn milliseconds(ms: Option<f64>) -> String {
     }
 }
 
+/// The clients of a closed loop.
+pub fn clients_without_a_pause(clients: u32) -> String {
+    format!(
+        "{}, each of which sends its next request as soon as it is answered",
+        counted(clients, "client")
+    )
+}
+
 /// `326 MiB`.
 pub fn bytes(bytes: u64) -> String {
     let mib = bytes as f64 / (1 << 20) as f64;

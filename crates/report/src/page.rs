@@ -1,6 +1,8 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
-use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
+use crate::figures::{
+    bytes, change_with_interval, clients_without_a_pause, counted, duration, rate, rounded_change,
+};
 use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
@@ -172,8 +174,8 @@ fn how(sheet: &mut Sheet, document: &Document) {
     }
     let _ = write!(
         text,
-        ". Throughput: {}, each of which sends its next request as soon as it is answered.",
-        counted(plan.connections, "client")
+        ". Throughput: {}.",
+        clients_without_a_pause(plan.connections)
     );
     if let Some(sending) = &plan.sending {
         let _ = write!(text, " {}.", sending.sentence(plan.connections.into()));
@@ -193,7 +195,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if let Some(asked) = plan.rate_per_s {
         let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
             format!(
-                ", {:.0} % of the {} that {} answered at full load in the pilot, the first trials (the lowest of them)",
+                ", {:.0} % of {}, the lowest figure of {} at full load in the pilot (the first trials)",
                 100.0 * asked / capacity,
                 rate(capacity),
                 match baseline_word(document) {

@@ -202,7 +202,8 @@ pub fn not_proven(document: &Document) -> Option<String> {
     };
     (!open.is_empty()).then(|| {
         format!(
-            "Not proven: the 95 % interval of the share of requests over {} ms ends above the allowed {}: {}. {instead}",
+            "Not proven: the 95 % interval of the share of requests over {} ms ends above the allowed {}: {}. Late requests come in bunches, so \
+             that this interval counts four requests as one where none was late. {instead}",
             limit.limit_ms,
             share(limit.allowed_violation_rate()),
             open.join("; ")
@@ -257,7 +258,7 @@ fn result(document: &Document, arm: &ArmSummary) -> String {
         Some(Answer::Undecided) if left.starts_with("won") => "undecided",
         Some(_) if left.starts_with("won") => "best alternative",
         Some(_) if why_not::unconfirmed(document, arm) => "not confirmed",
-        Some(_) => "not the best",
+        Some(_) => "not chosen",
         None => NONE,
     }
     .to_owned()

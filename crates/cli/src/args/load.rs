@@ -10,17 +10,7 @@ use std::path::PathBuf;
     override_usage = "powerband load [OPTIONS] URL\n       powerband load merge [OPTIONS] FILE…",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Examples:
-  powerband load http://127.0.0.1:3000/                       one client, ten seconds
-  powerband load http://127.0.0.1:3000/ -n 1000 -c 10         as ab: 1000 requests by 10 clients
-  powerband load http://127.0.0.1:3000/ --rate 100            100 a second, as independent users send them
-  powerband load http://127.0.0.1:3000/ --rate 10..200 --duration 2m     from 10 up to 200 a second
-  powerband load http://127.0.0.1:3000 --rate 40 --duration 1m --workload workload.toml
-  powerband load http://127.0.0.1:3000/ --rate 40 --assert p99=250ms,errors=0.1%
-  powerband load http://127.0.0.1:3000 --replay access.log --speed 2x    recorded traffic, twice as fast
-  powerband load merge machine-*.json --assert p99=250ms      the runs of several machines as one
-
-With --rate requests start on schedule, whatever the server does, and latency counts from the instant at \
+    after_help = "With --rate requests start on schedule, whatever the server does, and latency counts from the instant at \
 which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c \
 clients waits for its answer before it asks again; a server that stalls then delays only them.
 

@@ -73,7 +73,15 @@ pub struct PredictionArgs {
     mut_arg("budget", |arg| arg.hide(true)),
     mut_arg("calibrate", |arg| arg.hide(true)),
     mut_arg("age", |arg| arg.hide(true)),
-    mut_arg("generator_core", |arg| arg.hide(true))
+    mut_arg("generator_core", |arg| arg.hide(true)),
+    mut_arg("slo", |arg| arg.help("Another name of --objective")),
+    mut_arg("max_memory", |arg| arg.help("Another name of --memory")),
+    mut_arg("rate", |arg| arg
+        .value_name("LIST")
+        .help("Arrival rates to predict, e.g. 50,100 [default: that of the trace, 1.5 and 2 times as many]; with --validate the \
+               rate of the trace")),
+    mut_arg("blocks", |arg| arg.help("How often each configuration is measured, 1 to 24 [default: 2]")),
+    mut_arg("window", |arg| arg.help("Length of each measured window, e.g. 5s [default: 20s]"))
 )]
 pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
@@ -92,7 +100,7 @@ pub struct ValidateArgs {
     /// Length of the trace [default: 60s, and at least 700 requests]
     #[arg(long, value_name = "DURATION", requires = "validate")]
     pub trace: Option<String>,
-    /// Rate of the trace, as a share of what a closed loop shows [default: 70%]
+    /// Rate of the trace, as a share of what the server answers at full load [default: 70%]
     #[arg(long, value_name = "SHARE", requires = "validate")]
     pub trace_load: Option<String>,
     /// Write the tables here too, as Markdown

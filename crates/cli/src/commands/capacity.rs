@@ -34,6 +34,7 @@ fn useless(args: &CapacityArgs) -> Vec<Problem> {
             "POWERBAND_CALIBRATE",
             compares,
         ),
+        ("--margin", of.margin.clone(), "POWERBAND_MARGIN", compares),
         ("--rate", of.rate.clone(), "POWERBAND_RATE", chooses),
         (
             "--max-memory",

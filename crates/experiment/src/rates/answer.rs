@@ -141,9 +141,8 @@ fn highest(search: &RateSearch) -> (String, u8) {
     }
 }
 
-/// Why a rate to plan for is lower than the highest that met the objective.
 /// Why not to plan for the highest rate.
-pub(crate) const GROWS: &str = "at the highest rate the server is so busy that its queue grows for longer than the windows of this search";
+pub(crate) const GROWS: &str = "at the highest rate the server is so busy that its queue takes longer than the windows of this search to reach its full length";
 
 /// Why the rate found may be too high, where the search could not look.
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {

@@ -185,10 +185,12 @@ impl Growing {
 impl Display for Growing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let needs = match self.needed_s {
-            s if s < 120.0 => format!("about {s:.0} s"),
-            s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
-            s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
-            _ => "ever".to_owned(),
+            s if s < 120.0 => format!("takes about {s:.0} s to reach its full length"),
+            s if s < 7_200.0 => format!("takes about {:.0} min to reach its full length", s / 60.0),
+            s if s.is_finite() => {
+                format!("takes about {:.0} h to reach its full length", s / 3_600.0)
+            }
+            _ => "grows without end".to_owned(),
         };
         let remedy = match self.plan_for_per_s() {
             None => "a longer --budget lengthens the windows".to_owned(),
@@ -196,7 +198,7 @@ impl Display for Growing {
         };
         write!(
             f,
-            "at {} a second the server is so busy that its queue grows for {needs}, and a window of this search lasted at most {:.0} s: if \
+            "at {} a second the server is so busy that its queue {needs}, and a window of this search lasted at most {:.0} s: if \
              that rate lasts longer, requests wait longer than measured; {remedy}",
             figure(self.rate_per_s),
             self.window_s
