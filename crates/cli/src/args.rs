@@ -436,7 +436,15 @@ mod tests {
         let refused: [(&str, &[&str]); 2] = [
             (
                 "capacity",
-                &["resume", "blocks", "calibrate", "rate", "max-memory", "age"],
+                &[
+                    "resume",
+                    "blocks",
+                    "calibrate",
+                    "rate",
+                    "max-memory",
+                    "age",
+                    "margin",
+                ],
             ),
             (
                 "predict",

@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn other_windows_than_were_planned_have_their_reason() {
         assert!(
-            other_windows(4.3, 6.0).starts_with("; windows of 6.0 s instead of 4.3 s, by what")
+            other_windows(4.3, 6.0).starts_with("; windows changed from 4.3 s to 6.0 s by what")
         );
         assert_eq!(other_windows(4.31, 4.29), "", "printed alike");
     }

@@ -258,7 +258,7 @@ fn result(document: &Document, arm: &ArmSummary) -> String {
         Some(Answer::Undecided) if left.starts_with("won") => "undecided",
         Some(_) if left.starts_with("won") => "best alternative",
         Some(_) if why_not::unconfirmed(document, arm) => "not confirmed",
-        Some(_) => "not chosen",
+        Some(_) => "not ahead",
         None => NONE,
     }
     .to_owned()
