@@ -42,8 +42,10 @@ class CapacityTest < PowerbandTest
 
   def test_flags_that_would_change_nothing_are_refused
     ended = powerband("capacity", "http://127.0.0.1:1/", "--slo", "p99=250ms", "--blocks", "8", "--calibrate=10",
-                      "--rate", "20", "--max-memory", "1GiB", "--baseline", "threads=5", "--runs", runs)
+                      "--rate", "20", "--max-memory", "1GiB", "--margin", "5%", "--window", "3s", "--connections", "9",
+                      "--baseline", "threads=5", "--runs", runs)
     assert_refused ended, 2, /--blocks = "8": .*compares none/, /--calibrate/, /--rate = "20": .*--at-least/, /--max-memory/,
+                   /--margin = "5%": .*compares none/, /--window = "3s"/, /--connections = "9"/,
                    /--baseline = "threads=5": the server at the URL runs already/
     assert_no_run_folder
   end

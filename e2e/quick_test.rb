@@ -15,7 +15,7 @@ class QuickTest < PowerbandTest
     assert_equal [180, 0], document["plan"].values_at("budget_s", "race_blocks")
     assert_operator document["plan"]["blocks"], :>=, 6
     assert_match(/^Run single × 4 threads: it answers/, ended.out)
-    assert_match(/the deciding comparison of single × 1 thread; single × 4 threads/, ended.err)
+    assert_match(/^plan \(single × 1 thread; single × 4 threads.*\): \d+ blocks of the deciding comparison/, ended.err)
     assert_match(/single × 4 threads is the only candidate that was tried.*--max-arms 3 or more tries several/,
                  ended.out.split.join(" "))
     assert_nothing_left_running

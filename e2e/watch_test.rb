@@ -117,6 +117,7 @@ class WatchTest < PowerbandTest
   # The exit code of a command under a terminal of 24 lines, and the terminal's settings before and after it.
   def live(*words)
     @shown = String.new(encoding: Encoding::BINARY)
+    @status = nil
     main, terminal = PTY.open
     terminal.winsize = [24, 80]
     before = settings(terminal)

@@ -26,7 +26,9 @@ class Root
   # `names` has the Ruby of the cell, where it is not Debian's default.
   NAMES = "/opt/matrix/bin"
   ENVIRONMENT = {
-    "PATH" => "#{NAMES}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:#{CHECKOUT}/bin", "HOME" => "/root",
+    "PATH" => "#{CHECKOUT}/bin:#{NAMES}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME" => "/root",
+    # The checkout has no history there, from which script/package takes the time of its files.
+    "SOURCE_DATE_EPOCH" => "0",
     "LANG" => "C.UTF-8", "CARGO_TARGET_DIR" => "#{CHECKOUT}/target", "POWERBAND_BINARY" => "#{CHECKOUT}/bin/powerband"
   }.freeze
 

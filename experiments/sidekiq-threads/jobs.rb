@@ -5,7 +5,7 @@
 require "sidekiq"
 
 ADDRESS = "unix://#{ENV.fetch('REDIS_SOCKET')}".freeze
-# Counts jobs when they end: Sidekiq's statistics are ten seconds old.
+# Counts jobs when they end: Sidekiq's statistics are up to ten seconds old.
 class Counted
   include Sidekiq::ServerMiddleware
 

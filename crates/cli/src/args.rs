@@ -153,7 +153,7 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "N", env = "POWERBAND_CALIBRATE", num_args = 0..=1, require_equals = true,
           default_missing_value = "10")]
     pub calibrate: Option<String>,
-    /// Length of each measured window, e.g. 5s [default: 5s, or what --budget allows]
+    /// Length of each measured window, e.g. 5s [default: 5s; for tune, and with --budget, what the budget allows]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_WINDOW")]
     pub window: Option<String>,
     /// Requests that each trial answers before its memory is compared, e.g. 50k-requests [default: those of its windows]
@@ -343,7 +343,9 @@ pub struct SweepArgs {
 #[command(mut_arg("max_memory", |arg| arg.hide(true)))]
 #[command(mut_arg("age", |arg| arg.hide(true)))]
 #[command(mut_arg("margin", |arg| arg.hide(true)))]
-#[command(mut_arg("budget", |arg| arg.help("Time that the search may take, e.g. 8m [default: 5m]")))]
+#[command(mut_arg("window", |arg| arg.hide(true)))]
+#[command(mut_arg("connections", |arg| arg.hide(true)))]
+#[command(mut_arg("budget", |arg| arg.help("Time for everything, e.g. 8m [default: tune.budget of the file, else 5m]")))]
 pub struct CapacityArgs {
     /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
     #[arg(value_name = "URL")]
@@ -444,11 +446,21 @@ mod tests {
                     "max-memory",
                     "age",
                     "margin",
+                    "window",
+                    "connections",
                 ],
             ),
             (
                 "predict",
-                &["resume", "budget", "calibrate", "generator-core", "age"],
+                &[
+                    "resume",
+                    "budget",
+                    "calibrate",
+                    "generator-core",
+                    "age",
+                    "margin",
+                    "connections",
+                ],
             ),
         ];
         let mut cli = Cli::command();

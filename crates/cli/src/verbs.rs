@@ -78,7 +78,16 @@ const HEADINGS: &[(&str, &[&str])] = &[
 ];
 
 /// Flags of an experiment that `predict` takes without `--validate`, too.
-const OF_TRACES: [&str; 3] = ["slo", "max-memory", "rate"];
+const OF_TRACES: [&str; 8] = [
+    "slo",
+    "max-memory",
+    "rate",
+    "keep-alive",
+    "no-keep-alive",
+    "seed",
+    "json",
+    "quiet",
+];
 
 /// The command with its verbs, and their flags, in groups.
 pub fn grouped(mut command: Command) -> Command {
@@ -146,6 +155,20 @@ mod tests {
             .lines()
             .find(|line| line.starts_with("  ") && line.chars().count() > 80);
         assert_eq!(long, None);
+    }
+
+    #[test]
+    fn flags_that_predict_takes_of_a_trace_are_not_listed_as_of_validate() {
+        let mut command = grouped(Cli::command());
+        command.build();
+        let predict = command.find_subcommand("predict").unwrap();
+        for flag in OF_TRACES {
+            let found = predict
+                .get_arguments()
+                .find(|one| one.get_long() == Some(flag));
+            let heading = found.and_then(|flag| flag.get_help_heading());
+            assert_eq!(heading, Some("From a trace"), "--{flag}");
+        }
     }
 
     #[test]

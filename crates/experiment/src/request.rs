@@ -357,22 +357,6 @@ impl Arm {
         format!("{shown} ({})", self.name)
     }
 
-    /// As `compare` takes it: `threads=3,workers=2,preload=true,yjit=on`.
-    pub fn typed(&self) -> String {
-        let Settings {
-            workers,
-            threads,
-            preload,
-        } = self.settings;
-        let mut typed = vec![format!("threads={threads}"), format!("workers={workers}")];
-        if workers > 0 {
-            typed.push(format!("preload={preload}"));
-        }
-        let chosen = self.overlay.chosen().into_iter();
-        typed.extend(chosen.map(|of| format!("{}={}", of.knob, knobs::quoted(&of.value))));
-        typed.join(",")
-    }
-
     /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
     pub fn of(settings: Settings) -> Arm {
         Arm::with(settings, Overlay::default())
@@ -458,26 +442,6 @@ mod tests {
             format!("{password}-3"),
         ];
         assert_eq!(named, expected);
-    }
-
-    #[test]
-    fn an_arm_is_typed_as_it_is_read() {
-        let settings = Settings {
-            workers: 2,
-            threads: 3,
-            preload: true,
-        };
-        let knobs = [("yjit", "on"), ("env.GREETING", "a,b")];
-        let arm = Arm::with(settings, Overlay::of(&knobs).unwrap());
-        let typed = arm.typed();
-        assert_eq!(
-            typed,
-            "threads=3,workers=2,preload=true,env.GREETING=\"a,b\",yjit=on"
-        );
-        let asked = crate::config::Asked::new(typed, "command line");
-        let today = Arm::of(Settings::PUMA_DEFAULT);
-        assert_eq!(crate::config::parse_arm(&asked, &today), Ok(arm));
-        assert_eq!(today.typed(), "threads=5,workers=0");
     }
 
     #[test]

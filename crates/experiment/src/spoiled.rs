@@ -3,6 +3,7 @@
 use crate::progress::{Event, Watcher};
 use host::cpu::{computed_since, tree_cpu};
 use host::facts::Activity;
+use host::procfs::CpuTimes;
 use host::{HostFacts, OtherWork, OtherWorkSoFar, Roots, Tree};
 use run::{Folder, LOCK, OTHER_PROGRAMS};
 use std::path::PathBuf;
@@ -156,9 +157,13 @@ impl HostWatch {
         let mut said = Vec::new();
         let mut took = since.work.cpu();
         if let Ok(facts) = host::facts::collect() {
-            took = took.max(self.others_cpu(&facts).unwrap_or_default());
             let facts = match (&self.before, Activity::read(&Roots::default())) {
-                (Some(before), Ok(now)) => facts.observe(before, &now, span),
+                (Some(before), Ok(now)) => {
+                    let own = own_cpu().map(|cpu| cpu.saturating_sub(self.own_before));
+                    let all = own.and_then(|own| others_cpu(&before.cpu, &now.cpu, own, &facts));
+                    took = took.max(all.unwrap_or_default());
+                    facts.observe(before, &now, span)
+                }
                 _ => facts,
             };
             let warnings = host::warnings(&host::HostFacts {
@@ -175,20 +180,20 @@ impl HostWatch {
         said.extend(afterwards(&since.runs));
         said
     }
+}
 
-    /// CPU time of all processes of the host but this run's since the beginning; `None` where this run has a part of the host's CPUs
-    /// only: what others do on the rest is no matter.
-    fn others_cpu(&self, facts: &HostFacts) -> Option<Duration> {
-        let (before, now) = (
-            self.before?.cpu,
-            Activity::read(&Roots::default()).ok()?.cpu,
-        );
-        if facts.cores != now.cpus || facts.limiting_quota().is_some() {
-            return None;
-        }
-        let own = own_cpu()?.saturating_sub(self.own_before);
-        Some(computed_since(&before, &now).saturating_sub(own))
-    }
+/// CPU time of all processes of the host but this run's; `None` where this run has a part of the host's CPUs only: what others do on the
+/// rest is no matter.
+fn others_cpu(
+    before: &CpuTimes,
+    now: &CpuTimes,
+    own: Duration,
+    facts: &HostFacts,
+) -> Option<Duration> {
+    let has_all = facts.cores == now.cpus && facts.limiting_quota().is_none();
+    // Many kernels count the host's time by ticks, and that of processes exactly.
+    let own = own + own / 50;
+    has_all.then(|| computed_since(before, now).saturating_sub(own))
 }
 
 /// How a warning of an earlier sitting about the machine begins.
@@ -221,11 +226,11 @@ fn others(took: Duration, seen: Duration, span: Duration, named: &[String]) -> O
     let (cores, unseen) = (of_a_core(took), of_a_core(took.saturating_sub(seen)));
     let unseen = (unseen >= MUCH_OTHERS).then(|| {
         format!(
-            "{:.0} % by processes that ended too soon to be named, such as a build's, or of other containers",
+            "{:.0} % of a core by processes that could not be seen, such as those of a build, of other users or containers",
             unseen * 100.0
         )
     });
-    let parts: Vec<String> = named.iter().cloned().chain(unseen).collect();
+    let parts: Vec<String> = unseen.into_iter().chain(named.iter().cloned()).collect();
     let most = match parts.as_slice() {
         [] => String::new(),
         parts => format!(" (most: {})", parts.join(", ")),
@@ -283,8 +288,31 @@ mod tests {
         assert!(said(90, &[]).unwrap().contains("during the run, none"));
         assert_eq!(said(24, &named), None);
         let build = of(90, 20, &[]).unwrap();
-        let unseen = "90 % of a core during the run (most: 70 % by processes that ended too soon to be named";
+        let unseen = "90 % of a core during the run (most: 70 % of a core by processes that could not be seen, such";
         assert!(build.contains(unseen), "{build}");
+    }
+
+    #[test]
+    fn processes_that_no_look_saw_are_counted_by_the_hosts_total() {
+        let mut facts = host::facts::collect().unwrap();
+        (facts.cores, facts.cpu_quota) = (4, None);
+        let ticks = |ticks| CpuTimes {
+            process_ticks: ticks,
+            cpus: 4,
+            ..CpuTimes::default()
+        };
+        let (before, own) = (ticks(0), Duration::from_secs(50));
+        let all = computed_since(&before, &ticks(10_000));
+        let of = |now: CpuTimes, facts: &HostFacts| others_cpu(&before, &now, own, facts);
+        assert_eq!(
+            of(ticks(10_000), &facts),
+            Some(all - Duration::from_secs(51))
+        );
+        assert_eq!(of(ticks(10), &facts), Some(Duration::ZERO));
+        facts.cpu_quota = Some(2.0);
+        assert_eq!(of(ticks(10_000), &facts), None, "a quota");
+        (facts.cores, facts.cpu_quota) = (2, None);
+        assert_eq!(of(ticks(10_000), &facts), None, "a part of the CPUs");
     }
 
     #[test]

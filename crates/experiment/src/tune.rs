@@ -84,10 +84,8 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .collect::<Vec<_>>()
         .join("; ");
     let plan = procedure.store.document.plan.clone();
-    let room = match first_arms >= plan.arms {
-        true => "; no more fit the budget",
-        false => "",
-    };
+    let most = procedure.experiment.max_arms.unwrap_or(budget::MOST_ARMS);
+    let room = room(first.len(), plan.arms as usize, most);
     let races = plan.race_blocks > 0;
     procedure.watcher.on(Event::Planned {
         document: &procedure.store.document,
@@ -138,6 +136,14 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         left_out::warn_of_one_candidate(procedure, only);
     }
     concluded(procedure, &baseline, Some(&winner))
+}
+
+/// Why no more configurations are tried: the budget, where neither the models nor `--max-arms` nor the most of a run is the reason.
+fn room(arms: usize, planned: usize, most: usize) -> &'static str {
+    match arms >= planned && arms < most {
+        true => "; no more fit the budget",
+        false => "",
+    }
 }
 
 /// Why windows have another length than the plan before the pilot had.
@@ -409,6 +415,13 @@ mod tests {
                 .ends_with("12.0 s in addition to its windows (8.0 s assumed)")
         );
         assert_eq!(replanned((22, 22), of(5.2), None), None);
+    }
+
+    #[test]
+    fn the_budget_is_named_only_where_it_is_the_limit() {
+        assert_eq!(room(3, 3, 8), "; no more fit the budget");
+        assert_eq!(room(2, 3, 8), "", "no further candidates");
+        assert_eq!(room(3, 3, 3), "", "--max-arms");
     }
 
     #[test]

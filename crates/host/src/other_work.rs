@@ -10,8 +10,9 @@ use crate::procfs::parse_stat;
 use crate::roots::Roots;
 use crate::tree::Tree;
 
-/// Share of a core below which a program is not named.
-const LEAST_SHARE: f64 = 0.05;
+/// Share of a core below which a program is not named: over a window, and over a whole run.
+const LEAST_OF_A_WINDOW: f64 = 0.01;
+const LEAST_OF_A_RUN: f64 = 0.05;
 /// Programs that are named.
 const MOST_NAMED: usize = 3;
 
@@ -63,7 +64,7 @@ impl OtherWork {
     pub fn since(&self, before: &Self, span: Duration, cores: &[u32]) -> Vec<String> {
         let mut programs = Programs::default();
         programs.add(self, before, cores);
-        programs.named(span)
+        programs.named(span, LEAST_OF_A_WINDOW)
     }
 }
 
@@ -93,7 +94,7 @@ impl OtherWorkSoFar {
     /// As [`OtherWork::since`], from the first reading to the last.
     #[must_use]
     pub fn named(&self, span: Duration) -> Vec<String> {
-        self.programs.named(span)
+        self.programs.named(span, LEAST_OF_A_RUN)
     }
 
     /// CPU time of all of these programs.
@@ -132,10 +133,10 @@ impl Programs {
         }
     }
 
-    fn named(&self, span: Duration) -> Vec<String> {
+    fn named(&self, span: Duration, least: f64) -> Vec<String> {
         let span_s = span.as_secs_f64().max(1e-9);
         let mut programs: Vec<_> = self.0.iter().collect();
-        programs.retain(|(_, program)| program.cpu_s > LEAST_SHARE * span_s);
+        programs.retain(|(_, program)| program.cpu_s > least * span_s);
         programs.sort_by(|(_, a), (_, b)| b.cpu_s.total_cmp(&a.cpu_s));
         programs.truncate(MOST_NAMED);
         let said = programs.iter().map(|(name, program)| {

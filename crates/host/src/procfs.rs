@@ -94,7 +94,7 @@ impl CpuTimes {
         (total > 0).then(|| (steal as f64 / total as f64).min(1.0))
     }
 
-    /// Computing by any process of this machine.
+    /// Computing, interrupts included.
     #[must_use]
     pub fn busy_ticks(&self) -> u64 {
         let not = self.steal_ticks.saturating_add(self.idle_ticks);
@@ -209,7 +209,7 @@ pub fn parse_meminfo(text: &str) -> Option<MemInfo> {
     Some(info)
 }
 
-/// The first line of `/proc/stat`.
+/// `/proc/stat`: its first line, and how many CPUs follow.
 #[must_use]
 pub fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
     let (all, rest) = text.split_once('\n').unwrap_or((text, ""));

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::costs::{ASSUMED_FRONT_NS, Costs, Known};
 use crate::recorded::{Patterns, Request};
+use crate::server::Kind;
 use crate::steps::Locks;
 use crate::traced::Traced;
 
@@ -55,7 +56,7 @@ pub enum Assumption {
     ProcessesCounted {
         found: u16,
     },
-    /// Puma's `wait_for_less_busy_worker`, up to version 6.
+    /// Puma's `wait_for_less_busy_worker`, in version 6.
     BusyWorkersWait,
     LeftOut {
         processes: usize,
@@ -131,8 +132,8 @@ impl fmt::Display for Assumption {
             ),
             Self::BusyWorkersWait => write!(
                 to,
-                "in a cluster, a worker of Puma 6 that serves a request waits up to 5 ms before it takes another (wait_for_less_busy_worker), \
-                 so that two workers of several threads serve less than twice one"
+                "wait_for_less_busy_worker has the default of Puma 6: a worker that serves a request waits up to 5 ms for a less busy one \
+                 before it takes another, so that two workers of several threads serve less than twice as much as one"
             ),
             Self::HandOverUnknown => write!(
                 to,
@@ -255,7 +256,7 @@ pub(crate) fn taken_for_granted(
     if costs.front == Known::Assumed {
         found.push(Assumption::FrontAssumed);
     }
-    if traced.server.occupied_by_kept() && traced.server.waits_when_busy(true) {
+    if matches!(traced.server.kind, Kind::Puma { major: 6, .. }) {
         found.push(Assumption::BusyWorkersWait);
     }
     if costs.hand_over_ns.is_none() {

@@ -195,7 +195,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if let Some(asked) = plan.rate_per_s {
         let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
             format!(
-                ", {:.0} % of {}, the lowest figure of {} at full load in the pilot (the first trials)",
+                ", {:.0} % of {} a second, the least that {} answered at full load in the first trials (the pilot)",
                 100.0 * asked / capacity,
                 rate(capacity),
                 match baseline_word(document) {

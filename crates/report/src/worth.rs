@@ -206,11 +206,7 @@ fn typed(set: &SetVariable) -> String {
 }
 
 fn arm_text(arm: &ArmSummary) -> String {
-    let at = arm.settings;
-    let mut text = format!("threads={},workers={}", at.threads, at.workers);
-    if at.workers > 0 {
-        text += &format!(",preload={}", at.preload);
-    }
+    let mut text = arm.settings.typed();
     for set in &arm.environment {
         text = text + "," + &typed(set);
     }

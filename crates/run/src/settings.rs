@@ -28,6 +28,15 @@ impl Settings {
         u32::from(self.workers.max(1))
     }
 
+    /// As `compare` takes it: `threads=3,workers=2,preload=true`.
+    pub fn typed(&self) -> String {
+        let preload = match self.workers {
+            0 => String::new(),
+            _ => format!(",preload={}", self.preload),
+        };
+        format!("threads={},workers={}{preload}", self.threads, self.workers)
+    }
+
     /// Requests that can be in the application at once.
     pub fn concurrency(&self) -> u32 {
         self.processes() * u32::from(self.threads)

@@ -32,7 +32,7 @@ pub struct InitArgs {
     /// A variable that the application needs to boot, where its routes are asked for; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE")]
     pub env: Vec<String>,
-    /// Replace a powerband.toml that has more than [app.env]
+    /// Replace all of powerband.toml but its [app.env]
     #[arg(long)]
     pub force: bool,
     /// Print the file and write nothing

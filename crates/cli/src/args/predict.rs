@@ -74,6 +74,8 @@ pub struct PredictionArgs {
     mut_arg("calibrate", |arg| arg.hide(true)),
     mut_arg("age", |arg| arg.hide(true)),
     mut_arg("generator_core", |arg| arg.hide(true)),
+    mut_arg("margin", |arg| arg.hide(true)),
+    mut_arg("connections", |arg| arg.hide(true)),
     mut_arg("slo", |arg| arg.help("Another name of --objective")),
     mut_arg("max_memory", |arg| arg.help("Another name of --memory")),
     mut_arg("rate", |arg| arg

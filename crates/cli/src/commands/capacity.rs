@@ -35,6 +35,18 @@ fn useless(args: &CapacityArgs) -> Vec<Problem> {
             compares,
         ),
         ("--margin", of.margin.clone(), "POWERBAND_MARGIN", compares),
+        (
+            "--window",
+            of.window.clone(),
+            "POWERBAND_WINDOW",
+            "capacity chooses its windows by --budget",
+        ),
+        (
+            "--connections",
+            of.connections.clone(),
+            "POWERBAND_CONNECTIONS",
+            "capacity chooses its clients: requests of the search do not wait for one",
+        ),
         ("--rate", of.rate.clone(), "POWERBAND_RATE", chooses),
         (
             "--max-memory",

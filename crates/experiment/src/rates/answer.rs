@@ -142,7 +142,7 @@ fn highest(search: &RateSearch) -> (String, u8) {
 }
 
 /// Why not to plan for the highest rate.
-pub(crate) const GROWS: &str = "at the highest rate the server is so busy that its queue takes longer than the windows of this search to reach its full length";
+pub(crate) const GROWS: &str = "at the highest rate the server is so busy that its queue still grows when the windows of this search end";
 
 /// Why the rate found may be too high, where the search could not look.
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {

@@ -5,7 +5,7 @@ use super::choose::Finalists;
 use crate::budget::{self, Shape};
 use crate::procedure::Procedure;
 use crate::request::Arm;
-use run::{Answer, Stage};
+use run::{Answer, Comparison, Stage};
 
 /// Says so where the race showed more of an arm than was confirmed of another, and no time was left to confirm it too.
 pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) {
@@ -29,16 +29,19 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
     if changes && raced.ratio <= confirmed.ratio {
         return;
     }
-    let warning = format!(
-        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison, because the budget had room for {} only; with \
-         this run's other flags, powerband compare {} {} decides between them",
+    let warning = unconfirmed(second, raced, &finalists.challenger);
+    procedure.store.document.warnings.push(warning);
+}
+
+fn unconfirmed(second: &Arm, raced: &Comparison, challenger: &Arm) -> String {
+    format!(
+        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison, because the budget had room for {challenger} \
+         only; powerband compare {} {}, with the application and the requests of this run, compares the two",
         (raced.ratio - 1.0) * 100.0,
         run::counted(raced.blocks, "elimination round"),
-        finalists.challenger,
-        finalists.challenger.typed(),
-        second.typed()
-    );
-    procedure.store.document.warnings.push(warning);
+        challenger.settings.typed(),
+        second.settings.typed()
+    )
 }
 
 /// Says what a comparison without elimination rounds leaves open.
@@ -68,4 +71,34 @@ fn budget_with(procedure: &Procedure<'_>, has: impl Fn(&Shape) -> bool) -> Optio
         super::wishes(procedure.experiment),
     )?;
     Some(format!("--budget {:.0}m", seconds / 60.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::Settings;
+
+    #[test]
+    fn the_two_finalists_are_typed_as_compare_takes_them() {
+        let arm = |workers, threads| {
+            Arm::of(Settings {
+                workers,
+                threads,
+                preload: true,
+            })
+        };
+        let document = crate::sample::document("tune");
+        let raced = Comparison {
+            ratio: 2.18,
+            blocks: 1,
+            ..document.comparisons[0].clone()
+        };
+        let said = unconfirmed(&arm(2, 6), &raced, &arm(0, 8));
+        for part in [
+            "2 workers × 6 threads, preloaded showed +118 % in 1 elimination round and did not",
+            "room for single × 8 threads only; powerband compare threads=8,workers=0 threads=6,workers=2,preload=true, with",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
 }

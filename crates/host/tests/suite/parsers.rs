@@ -105,13 +105,15 @@ fn meminfo_needs_total_and_available() {
 
 #[test]
 fn steal_is_a_share_of_two_readings() {
-    let before = parse_cpu_times("cpu  100 0 50 800 10 0 5 35 77 0\ncpu0 1 2\n").unwrap();
+    let before =
+        parse_cpu_times("cpu  100 0 50 800 10 0 5 35 77 0\ncpu0 1 2\ncpu1 1 2\nintr 5 1\n")
+            .unwrap();
     let expected = CpuTimes {
         total_ticks: 1000,
         steal_ticks: 35,
         idle_ticks: 810,
         process_ticks: 150,
-        cpus: 1,
+        cpus: 2,
     };
     assert_eq!(before, expected, "guest time is in user time already");
     let after = parse_cpu_times("cpu  150 0 50 840 10 0 5 45 77 0\n").unwrap();

@@ -27,6 +27,21 @@ fn at_95_per_s(count: u64, held: u64, queue: impl Fn(u64) -> u64) -> Vec<Request
     (0..count).map(request).collect()
 }
 
+#[test]
+fn busy_workers_of_puma_6_wait() {
+    for (name, waits) in [
+        ("puma 6.4.2", true),
+        ("puma 7.1.0", false),
+        ("puma 5.6.5", false),
+    ] {
+        let mut server = process(&at_95_per_s(600, 2 * MS, |_| 0), 3, true);
+        server.flight.header.server.name = name.to_owned();
+        let found = application(vec![server]).unwrap();
+        let said = found.assumptions().contains(&Assumption::BusyWorkersWait);
+        assert_eq!(said, waits, "{name}");
+    }
+}
+
 /// Somebody looks at the page, and two loads follow, half a minute apart.
 #[test]
 fn pauses_are_no_part_of_the_rate() {

@@ -48,7 +48,7 @@ fn where_it_goes(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
 fn many_queries(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
     let searched = endpoints
         .iter()
-        .filter(|one| one.share_of_time >= SEARCHED_FOR_QUERIES && !one.name.starts_with('('));
+        .filter(|of| of.share_of_time >= SEARCHED_FOR_QUERIES && !of.name.starts_with('('));
     let sql = |endpoint: &Traffic| {
         let mut calls = endpoint.calls.iter();
         calls.find(|calls| calls.kind == CallKind::Sql).copied()

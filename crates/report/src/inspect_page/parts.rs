@@ -132,6 +132,9 @@ fn note_on_parts(traffic: &Traffic) -> Option<String> {
     let split = traffic.split.as_ref()?;
     let wall = traffic.wall.mean_ms;
     let sum = split.held_ms + split.gvl_wait_ms + split.lock_wait_ms.unwrap_or(0.0) + split.io_ms;
+    let server_held = traffic
+        .server
+        .is_some_and(|server| server.held_ms.is_some());
     let mut notes = Vec::new();
     if (sum - wall).abs() <= ROUNDING * wall {
         let lock = split.lock_wait_ms.map_or("", |_| ", lock wait");
@@ -140,10 +143,12 @@ fn note_on_parts(traffic: &Traffic) -> Option<String> {
     if split.cpu_ms.is_some() || split.starved_ms.is_some() || traffic.gc.is_some() {
         let by_whom = traffic.gc.and_then(|gc| gc.own_ms.or(gc.others_ms));
         let by_whom = by_whom.map_or("", |_| ", one with ·· a part of GC");
-        let of_thread = split.cpu_ms.is_some() && traffic.server.is_some();
-        let with_the_server = match of_thread {
+        let with_the_server = match split.cpu_ms.is_some()
+            && split.starved_ms.is_some()
+            && server_held
+        {
             true => {
-                " CPU and held off CPU are also of server held, so that together they can exceed GVL held."
+                " CPU and held off CPU also contain the time of server held, so that together they can exceed GVL held."
             }
             false => "",
         };
@@ -320,9 +325,12 @@ mod tests {
         let sample = include_str!("../../../../contract/samples/inspect/wide.json");
         let document: Document = serde_json::from_str(sample).unwrap();
         let mut traffic = document.requests.unwrap();
-        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of the lines above it, one with ·· a part of GC. CPU and held off CPU are also of \
+        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of the lines above it, one with ·· a part of GC. CPU and held off CPU also contain the time of \
                    server held, so that together they can exceed GVL held.";
         assert_eq!(note_on_parts(&traffic).as_deref(), Some(all));
+        let mut other = traffic.clone();
+        other.server.as_mut().unwrap().held_ms = None;
+        assert!(!note_on_parts(&other).unwrap().contains("server held"));
         traffic.gc = None;
         let split = traffic.split.as_mut().unwrap();
         split.io_ms += split.lock_wait_ms.take().unwrap();

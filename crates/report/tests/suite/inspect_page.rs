@@ -250,6 +250,7 @@ fn what_a_query_really_took_is_there_at_every_width() {
         for column in [
             "SQL seen",
             "SQL really",
+            "queries",
             "failed",
             "ms really per call",
             "busy mean",

@@ -121,8 +121,8 @@ fn the_rate_of_the_latency_windows_has_its_source() {
     assert!(!flat(&page(&document)).contains("in the pilot"));
     document.plan.rate_from_per_s = Some(60.0);
     let said = flat(&page(&document));
-    let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of 60.0, the lowest figure of today's \
-                  settings at full load in the pilot (the first trials).";
+    let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of 60.0 a second, the least that today's \
+                  settings answered at full load in the first trials (the pilot).";
     assert!(said.contains(source), "{said}");
 }
 

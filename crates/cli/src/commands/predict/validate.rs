@@ -65,6 +65,16 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             "the server has every core here; leave it out",
         ),
         (
+            "--margin",
+            args.experiment.margin.is_some(),
+            "predictions are scored by their errors; leave it out",
+        ),
+        (
+            "--connections",
+            args.experiment.connections.is_some(),
+            "requests arrive at given rates; leave it out",
+        ),
+        (
             "server.kind",
             server_kind(&request) != ServerKind::Puma,
             "Puma alone is started here so far; leave it out",

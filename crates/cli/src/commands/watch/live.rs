@@ -69,8 +69,9 @@ fn end_with_the_terminal() -> io::Result<()> {
         reason = "the thread that reads the terminal may never return; it only reads files, so that nothing is lost"
     )]
     let ending = || {
-        while !is_closed_within(None) {}
-        std::process::exit(SIGHUP.into());
+        if is_closed_within(None) {
+            std::process::exit(SIGHUP.into());
+        }
     };
     thread::Builder::new()
         .name("terminal".into())
@@ -78,12 +79,13 @@ fn end_with_the_terminal() -> io::Result<()> {
     Ok(())
 }
 
-/// Says whether the terminal closes within a time, or at all.
+/// Waits for the close of the terminal, for ever without a time; false where it did not close, and where it cannot be waited for.
 fn is_closed_within(wait: Option<&Timespec>) -> bool {
     let stdin = io::stdin();
     // POLLHUP is reported without being asked for.
     let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
-    rustix::event::poll(&mut polled, wait).is_ok() && polled[0].revents().contains(PollFlags::HUP)
+    let polling = rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, wait));
+    polling.is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
 struct Screen {

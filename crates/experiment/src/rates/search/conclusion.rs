@@ -107,7 +107,7 @@ impl Search<'_> {
         if let Some(capped) = saturated.capped_per_s {
             warnings.push(format!(
                 "{} a second met the objective in windows of {:.0} s, and does not count: {} clients that send without a pause are \
-                 answered only {} times a second, so that at a higher rate a queue grows for longer than such windows last",
+                 answered only {} times a second, so that at a higher rate the queue still grows when such windows end",
                 figure(capped),
                 lengths.full_s,
                 saturated.connections,
@@ -185,13 +185,15 @@ impl Growing {
 impl Display for Growing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let needs = match self.needed_s {
-            s if s < 120.0 => format!("takes about {s:.0} s to reach its full length"),
-            s if s < 7_200.0 => format!("takes about {:.0} min to reach its full length", s / 60.0),
-            s if s.is_finite() => {
-                format!("takes about {:.0} h to reach its full length", s / 3_600.0)
-            }
-            _ => "grows without end".to_owned(),
+            s if s < 120.0 => Some(format!("{s:.0} s")),
+            s if s < 7_200.0 => Some(format!("{:.0} min", s / 60.0)),
+            s if s.is_finite() => Some(format!("{:.0} h", s / 3_600.0)),
+            _ => None,
         };
+        let needs = needs.map_or_else(
+            || "grows without end".to_owned(),
+            |time| format!("takes about {time} to reach its full length"),
+        );
         let remedy = match self.plan_for_per_s() {
             None => "a longer --budget lengthens the windows".to_owned(),
             Some(rate) => format!("plan for at most {} (80 % of it)", figure(rate)),
