@@ -291,7 +291,7 @@ pub struct TuneArgs {
     /// What one server costs, a number in any unit and period
     #[arg(long, value_name = "NUMBER", env = "POWERBAND_SERVER_COST")]
     pub server_cost: Option<String>,
-    /// Largest number of configurations in the elimination rounds, the baseline included
+    /// Largest number of configurations that are tried, the baseline included; rounds before the deciding comparison eliminate the others
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,
     /// What every experiment takes.

@@ -78,16 +78,17 @@ const HEADINGS: &[(&str, &[&str])] = &[
 ];
 
 /// Flags of an experiment that `predict` takes without `--validate`, too.
-const OF_TRACES: [&str; 8] = [
+const OF_TRACES: [&str; 6] = [
     "slo",
     "max-memory",
     "rate",
     "keep-alive",
     "no-keep-alive",
     "seed",
-    "json",
-    "quiet",
 ];
+
+/// How every verb speaks.
+const SPEECH: [&str; 2] = ["json", "quiet"];
 
 /// The command with its verbs, and their flags, in groups.
 pub fn grouped(mut command: Command) -> Command {
@@ -97,6 +98,8 @@ pub fn grouped(mut command: Command) -> Command {
                 let name = flag.get_long().unwrap_or_default().to_owned();
                 let found = HEADINGS.iter().find(|(_, flags)| flags.contains(&&*name));
                 match found {
+                    // They have a heading of their own.
+                    Some(_) if verb_name == "predict" && SPEECH.contains(&&*name) => flag,
                     Some(_) if verb_name == "predict" && OF_TRACES.contains(&&*name) => {
                         flag.help_heading("From a trace")
                     }

@@ -112,7 +112,11 @@ fn what(document: &Document) -> String {
                 .iter()
                 .filter(|p| p.state == *state)
                 .count();
-            (count > 0).then(|| format!("{count} {word}"))
+            match (count, document.processes.len()) {
+                (0, _) => None,
+                (1, 1) => Some((*word).to_owned()),
+                _ => Some(format!("{count} {word}")),
+            }
         })
         .collect();
     let mut text = format!(
@@ -251,10 +255,10 @@ fn traffic(sheet: &mut Sheet, traffic: &Traffic, served: Served, one: &str) {
     }
     sheet.prose(&(counts + "."));
     sheet.line("");
-    parts::split(sheet, traffic);
+    parts::split(sheet, traffic, one);
     conclusions::write(sheet, traffic, served);
     sheet.line("");
-    parts::times(sheet, traffic);
+    parts::times(sheet, traffic, one);
     parts::objects(sheet, traffic, one);
 }
 

@@ -115,6 +115,18 @@ fn failed(sheet: &mut Sheet, document: &Document) {
     sheet.listed("What failed", &failed);
 }
 
+/// The windows of the search for the highest rate, which take their part of the run.
+fn searches(document: &Document) -> String {
+    let windows: usize = document.rates.iter().map(|of| of.search.trials.len()).sum();
+    match windows {
+        0 => String::new(),
+        windows => format!(
+            ", and the {} of the search for the highest rate",
+            counted(windows as u64, "window")
+        ),
+    }
+}
+
 fn how(sheet: &mut Sheet, document: &Document) {
     let plan = &document.plan;
     let with = |status| {
@@ -132,13 +144,14 @@ fn how(sheet: &mut Sheet, document: &Document) {
         .count();
     let (unsteady, failed) = (with(TrialStatus::NotSteady), with(TrialStatus::Failed));
     let mut text = format!(
-        "{}{}, each a fresh start of the server, in {}",
+        "{}{}, each a fresh start of the server{}, in {}",
         counted(valid, "trial"),
         match pilot {
             0 => String::new(),
             1 => " (1 of them a pilot trial)".to_owned(),
             pilot => format!(" ({pilot} of them pilot trials)"),
         },
+        searches(document),
         duration(document.elapsed_s)
     );
     if let Some(resumed_at_s) = document.resumed_at_s {

@@ -27,7 +27,7 @@ pub struct ShadowLogArgs {
     /// Compare nothing anew: read which shadow answered better, and what differed, from logs of powerband mirror
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "arms")]
     pub shadow_log: Vec<PathBuf>,
-    /// The shadow that is configured as the primary is [default: as the log says]
+    /// Shadow with the same configuration as the primary, the server that answers the clients [default: as the log says]
     #[arg(long, value_name = "NAME", requires = "shadow_log")]
     pub twin: Option<String>,
     /// Flight files of a shadow on this machine, e.g. new=/run/powerband/1000: its GVL wait, GC, CPU and memory; may be

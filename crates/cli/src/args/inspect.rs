@@ -34,8 +34,8 @@ pub struct InspectArgs {
     /// Only processes with this many threads
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// Only the application with this root folder; all: every one [default: of the files that the agent writes here, the application
-    /// of the current folder, where it has some]
+    /// Only the application with this root folder; all: every one [default: without DIR the current folder's, if there are files of it;
+    /// else every one]
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
     /// Print the parts for experts too: the numbers of threads by Amdahl's law, by the waiting of a request (T*) and by rule of thumb
@@ -47,8 +47,8 @@ pub struct InspectArgs {
     /// Print CSV instead of the page: a row for each endpoint or job class
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
-    /// Print counters and histograms over all processes of one folder as Prometheus' text; of a folder of such folders by user it
-    /// takes this user's alone, while the page has all users. --limit is then the largest number of endpoints with series [default: 20]
+    /// Print counters and histograms over all processes of one folder as Prometheus' text. Where the folder has one for each user, as
+    /// /tmp/powerband has, only this user's is read. --limit is then the largest number of endpoints with series [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,
     /// With --prometheus: also http_server_request_duration_seconds, by OpenTelemetry's labels http_route and http_request_method

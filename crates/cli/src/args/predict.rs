@@ -80,8 +80,8 @@ pub struct PredictionArgs {
     mut_arg("max_memory", |arg| arg.help("Another name of --memory")),
     mut_arg("rate", |arg| arg
         .value_name("LIST")
-        .help("Arrival rates to predict, e.g. 50,100 [default: that of the trace, 1.5 and 2 times as many]; with --validate the \
-               rate of the trace")),
+        .help("Arrival rates to predict, e.g. 50,100 [default: that of the trace, 1.5 and 2 times as many]; with --validate \
+               the rate at which the trace is made, in place of --trace-load")),
     mut_arg("blocks", |arg| arg.help("How often each configuration is measured, 1 to 24 [default: 2]")),
     mut_arg("window", |arg| arg.help("Length of each measured window, e.g. 5s [default: 20s]"))
 )]

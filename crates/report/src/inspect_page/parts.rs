@@ -12,7 +12,19 @@ use run::load::least_values;
 const ROUNDING: f64 = 0.02;
 
 /// Held, waits and I/O, then what is a part of them, then what lies around them.
-pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
+pub fn split(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
+    let (before, within, around) = match one {
+        "job" => (
+            "from being enqueued to its start",
+            "from its start to its end",
+            "before and after the job",
+        ),
+        _ => (
+            "waiting before the application",
+            "from the call of the application to its return",
+            "before and after the application",
+        ),
+    };
     let head = ["mean", "ms", "share of wall", ""];
     let mut table = table(sheet.style(), &head, 1);
     align_left(&mut table, 3);
@@ -25,19 +37,9 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
     let wall = traffic.wall.mean_ms;
     let of_wall = |value: Option<f64>| value.filter(|_| wall > 0.0).map(|v| v / wall);
     if let Some(queue) = &traffic.queue {
-        row(
-            "queue",
-            Some(queue.mean_ms),
-            None,
-            "waiting before the application",
-        );
+        row("queue", Some(queue.mean_ms), None, before);
     }
-    row(
-        "wall",
-        Some(wall),
-        None,
-        "from the call of the application to its return",
-    );
+    row("wall", Some(wall), None, within);
     if let Some(split) = &traffic.split {
         row(
             "GVL held",
@@ -112,13 +114,13 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "server held",
             server.held_ms,
             None,
-            "the server holds the GVL, before and after the application",
+            &format!("the server holds the GVL, {around}"),
         );
         row(
             "server wait",
             server.gvl_wait_ms,
             None,
-            "the server waits for the GVL, before and after the application",
+            &format!("the server waits for the GVL, {around}"),
         );
     }
     sheet.table(table);
@@ -160,7 +162,7 @@ fn note_on_parts(traffic: &Traffic) -> Option<String> {
 }
 
 /// Percentiles.
-pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
+pub fn times(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
     let head = ["ms", "p50", "p90", "p99", "max", "mean"];
     let mut table = table(sheet.style(), &head, 1);
     let rows = [
@@ -186,7 +188,7 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
     }
     sheet.table(table);
     if few {
-        sheet.prose("–: too few requests for this percentile.");
+        sheet.prose(&format!("–: too few {one}s for this percentile."));
     }
 }
 

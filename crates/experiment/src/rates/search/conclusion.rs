@@ -192,7 +192,7 @@ impl Display for Growing {
         };
         let needs = needs.map_or_else(
             || "grows without end".to_owned(),
-            |time| format!("takes about {time} to reach its full length"),
+            |time| format!("grows for about {time} before it settles"),
         );
         let remedy = match self.plan_for_per_s() {
             None => "a longer --budget lengthens the windows".to_owned(),
