@@ -213,7 +213,7 @@ pub struct ExperimentArgs {
     /// Keep the agent's flight files and whole server logs of every trial [default: deleted once the trial's figures are on disk]
     #[arg(long)]
     pub keep_flights: bool,
-    /// Go on with a run that was interrupted, by its folder or its name; only options that may be secret are given again
+    /// Go on with a run that was interrupted, by its folder or its name; options with values that may be secret (--env, --header) must be given again, others need not be
     /// [without RUN: names the newest that can go on]
     #[arg(long, value_name = "RUN")]
     pub resume: Option<Option<PathBuf>>,

@@ -47,7 +47,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "DURATION", help_heading = "How much")]
     pub spin: Option<String>,
     /// Requests to start each second, whatever the server does: 100; a ramp, 10..200; steps, 50,100,200;
-    /// with times, 50x30s,100x5min; bursts, 200x2s,20x28s,...
+    /// with times, 50x30s,100x5min; bursts, 200x2s,20x28s,... (the dots repeat the parts until the end)
     #[arg(
         long,
         value_name = "PER_SECOND",

@@ -89,11 +89,12 @@ pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
-    /// Thread counts, e.g. 1,3,5 (of a trace also 1..5) [default: 1,2,3,5; of a trace usual ones up to twice those that keep a process busy]
+    /// Thread counts, e.g. 1,3,5; without --validate also 1..5 [default: usual ones up to twice those that keep a process busy; with
+    /// --validate 1,2,3,5]
     #[arg(long, value_name = "LIST", env = "POWERBAND_THREADS")]
     pub threads: Option<String>,
-    /// Worker counts, e.g. 0,2 (of a trace also 1..4) [default: single mode, and as many as there are cores; of a trace up to
-    /// twice the cores, at most 8]
+    /// Worker counts, e.g. 0,2; without --validate also 1..4 [default: up to twice the cores, at most 8; with --validate single mode, and
+    /// as many as there are cores]
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
     /// Rates, as shares of each configuration's predicted capacity [default: 50%,70%,85%]

@@ -167,7 +167,9 @@ fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
 #[expect(clippy::needless_pass_by_value, reason = "map_err gives it")]
 fn unusable(error: PredictError) -> String {
     let remedy = match error {
-        PredictError::TooFew { .. } => "; longer windows (--window) hold more",
+        PredictError::TooFew { .. } => {
+            " in both windows of a pilot trial; longer ones (--window) hold more"
+        }
         PredictError::Saturated { .. } => "; a lower --rate would avoid it",
         _ => "",
     };
