@@ -291,7 +291,8 @@ pub struct TuneArgs {
     /// What one server costs, a number in any unit and period
     #[arg(long, value_name = "NUMBER", env = "POWERBAND_SERVER_COST")]
     pub server_cost: Option<String>,
-    /// Largest number of configurations that are tried, the baseline included; rounds before the deciding comparison eliminate the others
+    /// Largest number of configurations that are tried, the baseline included; elimination rounds drop the slower ones before the deciding
+    /// comparison
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,
     /// What every experiment takes.

@@ -45,7 +45,8 @@ pub struct PredictionArgs {
     /// Cores that the server had and has, e.g. 4 or 1.8 where a load generator took some [default: this machine's]
     #[arg(long, value_name = "N")]
     pub cores: Option<String>,
-    /// CPU quota of its control group, in cores, e.g. 1.5 [default: this one's, without --cores]
+    /// CPU quota of the server's control group, in cores, e.g. 1.5 [default: that of the control group in which predict runs; with
+    /// --cores none]
     #[arg(long, value_name = "N")]
     pub quota: Option<String>,
     /// Only requests of this last period, e.g. 10m

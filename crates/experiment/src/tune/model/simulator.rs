@@ -168,7 +168,7 @@ fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
 fn unusable(error: PredictError) -> String {
     let remedy = match error {
         PredictError::TooFew { .. } => {
-            " in both windows of a pilot trial; longer ones (--window) hold more"
+            " in the two windows of a pilot trial together; longer windows (--window) hold more"
         }
         PredictError::Saturated { .. } => "; a lower --rate would avoid it",
         _ => "",
