@@ -214,7 +214,7 @@ pub struct ExperimentArgs {
     #[arg(long)]
     pub keep_flights: bool,
     /// Go on with a run that was interrupted, by its folder or its name; options with values that may be secret (--env, --header) must be given again, others need not be
-    /// [without RUN: names the newest that can go on]
+    /// [without RUN: only prints the newest that can go on]
     #[arg(long, value_name = "RUN")]
     pub resume: Option<Option<PathBuf>>,
     /// Folder of the agent's gem [default: the one that was installed with this program]

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// (`--rate`, several of a trace), which seed, and how to speak.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
-    /// Folder of flight files, or a flight file; a second trace of the same requests at another level shows how I/O
-    /// grows with them [default: this user's files where the agent writes]
+    /// Folder of flight files, or a flight file; a second trace of the same requests, made at another rate, shows how
+    /// much longer I/O takes when more of them are served at once [default: this user's files where the agent writes]
     #[arg(value_name = "FLIGHT_DIR", num_args = 0..=2, conflicts_with = "validate")]
     pub sources: Vec<PathBuf>,
     /// What predictions from a trace take.
@@ -45,8 +45,8 @@ pub struct PredictionArgs {
     /// Cores that the server had and has, e.g. 4 or 1.8 where a load generator took some [default: this machine's]
     #[arg(long, value_name = "N")]
     pub cores: Option<String>,
-    /// CPU quota of the server's control group, in cores, e.g. 1.5 [default: that of the control group in which predict runs; with
-    /// --cores none]
+    /// CPU quota of the server's control group, in cores, e.g. 1.5 [default: that of the control group in which predict runs; no quota
+    /// where --cores is given]
     #[arg(long, value_name = "N")]
     pub quota: Option<String>,
     /// Only requests of this last period, e.g. 10m
@@ -77,6 +77,8 @@ pub struct PredictionArgs {
     mut_arg("generator_core", |arg| arg.hide(true)),
     mut_arg("margin", |arg| arg.hide(true)),
     mut_arg("connections", |arg| arg.hide(true)),
+    mut_arg("keep_alive", |arg| arg.help("Clients keep their connections [default: as the trace shows; with --validate a connection for each request]")),
+    mut_arg("no_keep_alive", |arg| arg.help("Each request opens a connection")),
     mut_arg("slo", |arg| arg.help("Another name of --objective")),
     mut_arg("max_memory", |arg| arg.help("Another name of --memory")),
     mut_arg("rate", |arg| arg
@@ -90,11 +92,11 @@ pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
-    /// Thread counts, e.g. 1,3,5; without --validate also 1..5 [default: usual ones up to twice those that keep a process busy; with
+    /// Thread counts, e.g. 1,3,5, or a range such as 1..5 (not with --validate) [default: usual ones up to twice those that keep a process busy; with
     /// --validate 1,2,3,5]
     #[arg(long, value_name = "LIST", env = "POWERBAND_THREADS")]
     pub threads: Option<String>,
-    /// Worker counts, e.g. 0,2; without --validate also 1..4 [default: up to twice the cores, at most 8; with --validate single mode, and
+    /// Worker counts, e.g. 0,2, or a range such as 1..4 (not with --validate) [default: up to twice the cores, at most 8; with --validate single mode, and
     /// as many as there are cores]
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
