@@ -174,7 +174,8 @@ pub struct ExperimentArgs {
     /// Puma's configuration file [default: what Puma finds, e.g. config/puma.rb]
     #[arg(long, value_name = "FILE", env = "POWERBAND_PUMA_CONFIG")]
     pub puma_config: Option<String>,
-    /// Clients at full load, each of which sends its next request as soon as it is answered [default: twice the most that a configuration serves at once]
+    /// Clients at full load, each of which sends its next request as soon as it is answered [default: twice the most that a
+    /// configuration serves at once]
     #[arg(long, value_name = "N", env = "POWERBAND_CONNECTIONS")]
     pub connections: Option<String>,
     /// Whether the load generator has a core for itself [default: true with four cores or more, where it takes more than 2 % of one]
@@ -213,8 +214,8 @@ pub struct ExperimentArgs {
     /// Keep the agent's flight files and whole server logs of every trial [default: deleted once the trial's figures are on disk]
     #[arg(long)]
     pub keep_flights: bool,
-    /// Go on with a run that was interrupted, by its folder or its name; options with values that may be secret (--env, --header) must be given again, others need not be
-    /// [without RUN: only prints the newest that can go on]
+    /// Go on with a run that was interrupted, by its folder or its name; options with values that may be secret (--env, --header) must
+    /// be given again, others need not be [without RUN: only prints the newest that can go on]
     #[arg(long, value_name = "RUN")]
     pub resume: Option<Option<PathBuf>>,
     /// Folder of the agent's gem [default: the one that was installed with this program]

@@ -18,6 +18,11 @@ pub fn tell_notes(notes: &[String]) {
     notes.iter().for_each(|note| output::error(note));
 }
 
+/// Whether a flag was typed. A value that only the flag's variable gives is for any command that reads it.
+pub fn is_typed(text: Option<&String>, variable: Option<&String>) -> bool {
+    text.is_some() && text != variable
+}
+
 /// [`merged`], and says which file was found without being named, with what it gives.
 pub fn request(
     args: &ExperimentArgs,

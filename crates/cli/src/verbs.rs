@@ -98,7 +98,7 @@ pub fn grouped(mut command: Command) -> Command {
                 let name = flag.get_long().unwrap_or_default().to_owned();
                 let found = HEADINGS.iter().find(|(_, flags)| flags.contains(&&*name));
                 match found {
-                    // They have a heading of their own.
+                    // SpeechArgs puts them under "Output".
                     Some(_) if verb_name == "predict" && SPEECH.contains(&&*name) => flag,
                     Some(_) if verb_name == "predict" && OF_TRACES.contains(&&*name) => {
                         flag.help_heading("From a trace")

@@ -182,8 +182,8 @@ impl HostWatch {
     }
 }
 
-/// CPU time of all processes of the host but this run's; `None` where this run has a part of the host's CPUs only: what others do on the
-/// rest is no matter.
+/// CPU time of the host's processes without this run's; `None` where this run has only some of the host's CPUs, because work on the
+/// other CPUs does not slow it.
 fn others_cpu(
     before: &CpuTimes,
     now: &CpuTimes,
@@ -191,7 +191,7 @@ fn others_cpu(
     facts: &HostFacts,
 ) -> Option<Duration> {
     let has_all = facts.cores == now.cpus && facts.limiting_quota().is_none();
-    // Many kernels count the host's time by ticks, and that of processes exactly.
+    // Where the kernel samples the host's time at each tick but measures that of a process, the two differ by up to a few percent.
     let own = own + own / 50;
     has_all.then(|| computed_since(before, now).saturating_sub(own))
 }

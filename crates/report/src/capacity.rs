@@ -287,6 +287,8 @@ mod tests {
         let with = capacity_page(&document, style);
         assert!(with.contains("CPU  measured s"), "{with}");
         assert!(with.contains("CPU is the share of"), "{with}");
+        let saturated = "128/s answered to 6 clients, each of which sends its next request";
+        assert!(with.contains(saturated), "{with}");
         let points = document.search.curve.iter_mut();
         points.for_each(|point| point.utilisation = None);
         document.target.url = Some("http://127.0.0.1:3000/".to_owned());

@@ -38,8 +38,8 @@ pub struct RateSearch {
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted_per_s: Option<f64>,
-    /// Rate to plan for, 80 % of `met_per_s`, where that is so close to the most that the server answers that a queue takes longer
-    /// than the windows of the search to reach its full length; absent elsewhere, and where a longer budget would make the windows long enough.
+    /// Rate to plan for, 80 % of `met_per_s`, where that is so close to the most that the server answers that its queue still grows
+    /// when the windows of the search end; absent elsewhere, and where a longer budget would make the windows long enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_for_per_s: Option<f64>,
     /// Offered against answered, ascending: one row a rate, its trials of the longest length together.

@@ -77,7 +77,8 @@ pub struct PredictionArgs {
     mut_arg("generator_core", |arg| arg.hide(true)),
     mut_arg("margin", |arg| arg.hide(true)),
     mut_arg("connections", |arg| arg.hide(true)),
-    mut_arg("keep_alive", |arg| arg.help("Clients keep their connections [default: as the trace shows; with --validate a connection for each request]")),
+    mut_arg("keep_alive", |arg| arg
+        .help("Clients keep their connections [default: as the trace shows; with --validate a connection for each request]")),
     mut_arg("no_keep_alive", |arg| arg.help("Each request opens a connection")),
     mut_arg("slo", |arg| arg.help("Another name of --objective")),
     mut_arg("max_memory", |arg| arg.help("Another name of --memory")),
@@ -92,12 +93,12 @@ pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
-    /// Thread counts, e.g. 1,3,5, or a range such as 1..5 (not with --validate) [default: usual ones up to twice those that keep a process busy; with
-    /// --validate 1,2,3,5]
+    /// Thread counts, e.g. 1,3,5, or a range such as 1..5 (not with --validate) [default: usual ones up to twice those that keep a
+    /// process busy; with --validate 1,2,3,5]
     #[arg(long, value_name = "LIST", env = "POWERBAND_THREADS")]
     pub threads: Option<String>,
-    /// Worker counts, e.g. 0,2, or a range such as 1..4 (not with --validate) [default: up to twice the cores, at most 8; with --validate single mode, and
-    /// as many as there are cores]
+    /// Worker counts, e.g. 0,2, or a range such as 1..4 (not with --validate) [default: up to twice the cores, at most 8; with
+    /// --validate single mode, and as many as there are cores]
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
     /// Rates, as shares of each configuration's predicted capacity [default: 50%,70%,85%]

@@ -64,7 +64,9 @@ fn useless(args: &CapacityArgs) -> Vec<Problem> {
     ];
     flags
         .into_iter()
-        .filter(|(_, text, variable, _)| *text != std::env::var(variable).ok())
+        .filter(|(_, text, variable, _)| {
+            asked::is_typed(text.as_ref(), std::env::var(variable).ok().as_ref())
+        })
         .filter_map(|(flag, text, _, why)| {
             Some(Problem::of(&Asked::new(text?, flag), why, "leave it out"))
         })

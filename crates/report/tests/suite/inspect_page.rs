@@ -45,6 +45,7 @@ fn every_part_is_there_at_every_width() {
             "Database connection pools",
             "no. 1",
             "Where a job's time goes",
+            "from being enqueued to its start",
             "job HardWorker",
             "≤",
         ];
@@ -96,10 +97,13 @@ fn processes_with_different_numbers_of_threads_are_not_said_to_have_one() {
     };
     document.processes = vec![of(1, 3, Live), of(2, 9, Closed), of(3, 3, Live)];
     said(&document, "ruby 3.3.8, 3 threads in each process that runs");
+    said(&document, "in 3 processes (2 live, 1 ended), ");
     document.processes[2].threads = Some(5);
     said(&document, "3 to 5 threads in each process that runs");
     document.processes.iter_mut().for_each(|p| p.state = Closed);
     said(&document, "3 to 9 threads per process");
+    document.processes.truncate(1);
+    said(&document, "in 1 process (ended), ");
 }
 
 /// One count in plain words; several formulas side by side are for experts.

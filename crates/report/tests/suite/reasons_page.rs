@@ -127,6 +127,15 @@ fn the_rate_of_the_latency_windows_has_its_source() {
 }
 
 #[test]
+fn the_time_of_a_run_names_the_search_that_is_a_part_of_it() {
+    let mut document = sample("tune");
+    let words = ", and the 25 windows of the search for the highest rate, in";
+    assert!(flat(&page(&document)).contains(words));
+    document.rates.clear();
+    assert!(flat(&page(&document)).contains("each a fresh start of the server, in"));
+}
+
+#[test]
 fn a_highest_rate_below_that_of_the_latency_windows_is_explained() {
     let mut document = sample("tune");
     let arm = &mut document.arms[1];

@@ -2,10 +2,10 @@
 
 use crate::Failure;
 use crate::args::ValidateArgs;
+use crate::asked;
 
 /// # Errors
-/// Names the flags that have no effect. Environment variables are not reported: they are for any
-/// command that reads them.
+/// Names the flags that have no effect.
 pub fn refuse(args: &ValidateArgs) -> Result<(), Failure> {
     let typed = typed(args, |name| std::env::var(name).ok());
     if typed.is_empty() {
@@ -83,7 +83,7 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
     ];
     let given = texts.into_iter().filter(|(_, text, name)| {
         let said = (!name.is_empty()).then(|| variable(name)).flatten();
-        text.is_some() && *text != said
+        asked::is_typed(text.as_ref(), said.as_ref())
     });
     let switches = [
         ("--allow-unsafe", of.allow_unsafe),

@@ -65,16 +65,6 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             "the server has every core here; leave it out",
         ),
         (
-            "--margin",
-            args.experiment.margin.is_some(),
-            "predictions are scored by their errors; leave it out",
-        ),
-        (
-            "--connections",
-            args.experiment.connections.is_some(),
-            "requests arrive at given rates; leave it out",
-        ),
-        (
             "server.kind",
             server_kind(&request) != ServerKind::Puma,
             "Puma alone is started here so far; leave it out",
@@ -85,6 +75,26 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
                 format!("{flag} with predict --validate"),
                 remedy,
             ));
+        }
+    }
+    let of = &args.experiment;
+    for (flag, text, variable, remedy) in [
+        (
+            "--margin",
+            &of.margin,
+            "POWERBAND_MARGIN",
+            "predictions are scored by their errors; leave it out",
+        ),
+        (
+            "--connections",
+            &of.connections,
+            "POWERBAND_CONNECTIONS",
+            "requests arrive at given rates; leave it out",
+        ),
+    ] {
+        if asked::is_typed(text.as_ref(), std::env::var(variable).ok().as_ref()) {
+            let what = format!("{flag} with predict --validate");
+            problems.push(Problem::with(what, remedy));
         }
     }
     let question = question(&args, &mut problems);

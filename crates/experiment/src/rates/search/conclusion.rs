@@ -261,6 +261,21 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_still_grows_has_the_time_that_it_takes() {
+        let said = |needed_s| {
+            let growing = Growing {
+                rate_per_s: 127.0,
+                needed_s,
+                window_s: 10.0,
+            };
+            growing.to_string()
+        };
+        let hour = "at 127 a second the server is so busy that its queue grows for about 56 min before it settles, and a window";
+        assert!(said(3_360.0).starts_with(hour), "{}", said(3_360.0));
+        assert!(said(f64::INFINITY).contains("its queue grows without end, and"));
+    }
+
+    #[test]
     fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {
         assert_eq!(shared(0.01, true, 8), None);
         let said = shared(0.31, true, 4).unwrap();
