@@ -84,6 +84,7 @@ FROM_BUNDLE = <<~'SH'
   echo 'gem "powerband", group: :development, require: false' >>Gemfile
   rm -f Gemfile.lock
   bundle install --local --no-cache
+  test "$(bundle exec sh -c 'command -v powerband')" = /tmp/gems/bin/powerband
   exec bundle exec TUNE
 SH
 
