@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use metrics::{Carried, ENDPOINTS, Gauges, Shown, Sums, text};
+use metrics::{Carried, ENDPOINTS, Gauges, Shown, Sums, families, text};
 
 fuzz_target!(|data: &[u8]| {
     let read = String::from_utf8_lossy(data);
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     for sums in carried.applications.values() {
         all.merge(sums);
     }
-    let written = text(&all, &Gauges::default(), Shown { endpoints: ENDPOINTS, opentelemetry: true });
+    let written = text(&families(&all, &Gauges::default(), Shown { endpoints: ENDPOINTS, opentelemetry: true }));
     // Whoever reads it has one sample a line, whatever the names hold, and each is a count or an amount.
     for line in written.lines().filter(|line| !line.starts_with("# ")) {
         let known = ["powerband_", "http_server_request_duration_seconds_"];

@@ -6,7 +6,7 @@
 use flight::{CallKind, Histogram, Snapshot, Totals, Window, parse, parse_counters};
 use inspect::{Asked, Reading, Selection, document};
 use libfuzzer_sys::fuzz_target;
-use metrics::{ENDPOINTS, Gauges, Shown, Sums, text};
+use metrics::{ENDPOINTS, Gauges, Shown, Sums, families, text};
 use std::path::Path;
 
 /// Each record and each pool sample that the header speaks of is there once, or counted as missing.
@@ -82,7 +82,7 @@ fn inspected(snapshot: &Snapshot) {
 fn exposed(snapshot: &Snapshot) {
     let mut sums = Sums::default();
     sums.add(snapshot);
-    let written = text(&sums, &Gauges::default(), Shown { endpoints: ENDPOINTS, opentelemetry: true });
+    let written = text(&families(&sums, &Gauges::default(), Shown { endpoints: ENDPOINTS, opentelemetry: true }));
     let known = ["# ", "powerband_", "http_server_request_duration_seconds_"];
     assert!(written.lines().all(|line| known.iter().any(|begin| line.starts_with(begin))));
 }
