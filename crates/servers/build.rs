@@ -5,7 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let gem = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gem");
+    // Read when it runs: a script that another checkout compiled into the same target folder has that checkout's path.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let gem = Path::new(&here).join("../../gem");
     let mut files = Vec::new();
     add(&gem.join("lib"), &["rb"], &mut files);
     add(&gem.join("ext"), &["c", "h", "rb"], &mut files);
