@@ -81,7 +81,7 @@ pub fn read_saved(path: &Path) -> Result<Document, SavedError> {
             found: found.to_owned(),
         });
     }
-    serde_json::from_value(value).map_err(not_json)
+    serde_json::from_slice(&bytes).map_err(not_json)
 }
 
 fn process(path: &Path, snapshot: &Snapshot) -> Process {

@@ -11,10 +11,8 @@ mod pieces;
 use crate::Style;
 use crate::readable::Readable;
 use crate::sheet::{Piece, first_line};
+use crate::templates;
 use maud::{Markup, html};
-
-/// Built by `make web`.
-const TEMPLATE: &str = include_str!("../../../web/dist/page.html");
 
 /// Wide enough for every table to be whole, and for intervals to stay on one line.
 const WIDE: Style = Style {
@@ -51,7 +49,7 @@ fn filled(parts: &[(&str, &str)]) -> String {
     const BEGIN: &str = "<!--powerband:";
     const END: &str = "-->";
     let mut page = String::new();
-    let mut rest = TEMPLATE;
+    let mut rest = templates::PAGE.as_str();
     while let Some((before, after)) = rest.split_once(BEGIN) {
         let (name, behind) = after.split_once(END).unwrap_or((after, ""));
         let part = parts.iter().find(|(place, _)| *place == name);

@@ -59,7 +59,7 @@ fn names_from_users_are_text_wherever_they_stand() {
     verdict.changes[0].diff = format!("+{attack}\n");
     document.profile.as_mut().unwrap().endpoints[0].name = attack.to_owned();
     let page = Readable::Run(Box::new(document.clone())).html();
-    let ours = TEMPLATE.matches("<script").count();
+    let ours = templates::PAGE.matches("<script").count();
     assert_eq!(page.matches("<script").count(), ours);
     assert_eq!(page.matches("</script").count(), ours);
     assert!(!page.contains("<img"));

@@ -1,7 +1,8 @@
 //! Two texts, line by line: lines of the same shape are held against each
 //! other, a line that only one has is reported as such.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::DiffOp;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 
 use super::secrets::masked;
 use super::shape::shape;
@@ -54,10 +55,17 @@ fn ordered(first: &str, second: &str, is_markup: bool, tell: &mut Tell<'_>) -> b
     let of =
         |lines: &[&str]| -> Vec<String> { lines.iter().map(|line| shape(start(line))).collect() };
     let shapes = (of(&a), of(&b));
-    for op in capture_diff_slices(Algorithm::Myers, &shapes.0, &shapes.1) {
+    for op in operations(&shapes.0, &shapes.1) {
         aligned(op, (&a, &shapes.0), (&b, &shapes.1), tell);
     }
     whole
+}
+
+/// As `capture_diff_slices` with Myers' algorithm, which has the code of five algorithms in the program.
+fn operations(a: &[String], b: &[String]) -> Vec<DiffOp> {
+    let mut steps = Compact::new(Replace::new(Capture::new()), a, b);
+    let Ok(()) = myers::diff(&mut steps, a, 0..a.len(), b, 0..b.len());
+    steps.into_inner().into_inner().into_ops()
 }
 
 type Lines<'a> = (&'a [&'a str], &'a [String]);

@@ -8,9 +8,6 @@ use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Built by `make web`. Its policy allows its own script alone.
-const PAGE: &str = include_str!("../../../../../../web/dist/watch.html");
-
 /// What is shown, and to whom.
 #[derive(Debug)]
 pub struct Desk {
@@ -76,7 +73,7 @@ impl Desk {
             );
         }
         match question.path() {
-            "/" => Answer::of("text/html; charset=utf-8", PAGE),
+            "/" => Answer::of("text/html; charset=utf-8", report::WATCH_PAGE.as_str()),
             "/seen.json" => self.seen(question),
             _ => Answer::plain("404 Not Found", "there are / and /seen.json\n"),
         }
