@@ -3,11 +3,11 @@
 # The cells of script/matrix, and what is run on each: tests of gem/test and e2e that exist anyway. A row is one server or library
 # in a cell, a step one column of the table.
 
-# `suite`: the Debian release; `sources`: other suites, of which named packages are installed; `built`: gems that are compiled
-# from Debian's source packages, `PACKAGE/SUITE`; `needs`: gems that must be given; `ruby`: its name on PATH, nil where it must
-# be given.
-Cell = Struct.new(:name, :suite, :packages, :rows, :sources, :built, :needs, :ruby, keyword_init: true) do
-  def initialize(sources: [], built: [], needs: [], ruby: "ruby", **rest)
+# `suite`: the Debian release; `sources`: other suites, of which named packages are installed; `newer`: packages of the first of
+# them, with what they need of it; `built`: gems that are compiled from Debian's source packages, `PACKAGE/SUITE`; `needs`: gems
+# that must be given; `ruby`: its name on PATH, nil where it must be given.
+Cell = Struct.new(:name, :suite, :packages, :rows, :sources, :newer, :built, :needs, :ruby, keyword_init: true) do
+  def initialize(sources: [], newer: [], built: [], needs: [], ruby: "ruby", **rest)
     super
   end
 end
@@ -144,6 +144,8 @@ RAILS8 = %w[ruby-action-text-trix].freeze
 # To compile Puma.
 FROM_SOURCE = %w[git libssl-dev].freeze
 
+STOREFRONT = [*RUBY, "puma", "ruby-rackup", "ruby-rails", "ruby-sqlite3", "bundler"].freeze
+
 # What a Ruby without a shared library is linked with.
 LINKED = %w[zlib1g-dev libcrypt-dev libgmp-dev libyaml-0-2 libffi8].freeze
 # What Falcon needs, of what Debian has.
@@ -151,6 +153,9 @@ FALCON = %w[ruby-async-http ruby-async-service ruby-async-container ruby-protoco
 
 CELLS = [
   Cell.new(name: "debian12", suite: "bookworm", packages: [*COMPILER, *RUBY, "puma"], rows: [OLD_RUBY]),
+  # Debian 12's own Ruby is too old; as script/bootstrap does, this takes the next release's.
+  Cell.new(name: "debian12-ruby3.3", suite: "bookworm", sources: ["trixie"], packages: COMPILER, newer: STOREFRONT,
+           rows: ["packages"]),
   Cell.new(name: "debian13", suite: "trixie", packages: SERVERS, rows: SERVED),
   Cell.new(name: "debian13-puma5", suite: "trixie", packages: [*AROUND_PUMA, "ruby-nio4r", *FROM_SOURCE],
            built: ["puma/bookworm"], rows: ["puma"]),

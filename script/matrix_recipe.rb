@@ -87,12 +87,18 @@ class Recipe
     lines = [cell.suite, *cell.sources].map { |suite| "deb #{Machine.mirror} #{suite} main" }
     lines += built.map { |name| "deb-src #{Machine.mirror} #{name[%r{[^/]+\z}]} main" }.uniq
     options = ['APT::Install-Recommends "false"', *Machine.apt_options].map { |line| "--aptopt=#{line}" }
+    # Otherwise mmdebstrap takes each package from the newest suite.
+    options << "--aptopt=APT::Default-Release \"#{cell.suite}\"" << "--customize-hook=#{install_newer}" unless cell.newer.empty?
     options << "--customize-hook=#{download}" unless built.empty?
     checked(*ALONE, "mmdebstrap", "--mode=root", "--variant=apt", "--format=directory", *options,
             "--include=#{cell.packages.join(',')}", cell.suite, root.folder, *lines)
   end
 
-  # mmdebstrap runs it with the new root as $1.
+  # mmdebstrap runs the hooks with the new root as $1.
+  def install_newer
+    "chroot \"$1\" apt-get install --quiet=2 --yes --target-release #{cell.sources.first} #{cell.newer.join(' ')}"
+  end
+
   def download
     "mkdir \"$1/source\" && cd \"$1/source\" && " \
       "APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source --quiet=2 --download-only #{built.join(' ')}"

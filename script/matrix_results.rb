@@ -119,8 +119,20 @@ class Results
   HEAD = ["cell", "Ruby", "what", *COLUMNS, "run on"].freeze
 
   def self.table(rows)
-    lines = [HEAD, HEAD.map { "---" }, *rows.map(&:cells)]
+    lines = [HEAD, HEAD.map { "---" }, *rows]
     lines.map { |cells| "| #{cells.map { |text| text.gsub('|', '\|') }.join(' | ')} |\n" }.join
+  end
+
+  # The rows of a table's text.
+  def self.rows(text)
+    lines = text.lines(chomp: true).grep(/\A\|/).drop(2)
+    lines.map { |line| line[2..-3].split(/(?<!\\) \| /, -1).map { |cell| cell.gsub('\|', "|") } }
+  end
+
+  # Where a row stands: its cell's place, nil for one that is gone, its root's name, and the place of its server or library.
+  def self.key(cells)
+    name = cells.first
+    [CELLS.index { |cell| cell.name == name.split.first }, name, ROWS.keys.index(cells[2].split.first.downcase)]
   end
 
   def initialize(file)
@@ -143,18 +155,12 @@ class Results
     File.rename("#{@file}.new", @file)
   end
 
-  # Into a page; nil where it has no place for it.
+  # Into a page, whose other rows stay: they are of other machines. nil where it has no place for them.
   def write(page)
-    current = @rows.select { |row| cell_of(row)&.rows&.include?(row.what) }
-    sorted = current.sort_by { |row| [CELLS.index(cell_of(row)), row.cell, ROWS.keys.index(row.what)] }
     text = File.read(page)
-    text.match?(PLACE) && File.write(page, text.sub(PLACE) { "\n#{Results.table(sorted)}\n" })
-  end
-
-  private
-
-  # nil for one that there is no longer.
-  def cell_of(row)
-    CELLS.find { |cell| cell.name == row.cell.split("+").first }
+    there = text[PLACE] or return
+    rows = (Results.rows(there) + @rows.map(&:cells)).to_h { |cells| [Results.key(cells), cells] }
+    sorted = rows.select { |key, _| key.first }.sort_by(&:first).map(&:last)
+    File.write(page, text.sub(PLACE) { "\n#{Results.table(sorted)}\n" })
   end
 end
