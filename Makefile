@@ -46,7 +46,7 @@ rust-lint:
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 
 lint: rust-lint
-	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target -- --deny warnings # a workspace of its own, built by make fuzz alone
+	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) -- --deny warnings # a workspace of its own, built by make fuzz alone
 	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package script/release script/release_tools.rb script/licences script/matrix* crates/setup/src/answered.rb crates/experiment/src/arm_bundle/bundle.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 	@if command -v codespell >/dev/null; then $(MAKE) --no-print-directory spelling; else echo 'codespell is not installed: the spelling was not checked'; fi
 
@@ -65,7 +65,7 @@ ruby:
 storefront:
 	cd examples/storefront && ruby bin/rails test
 
-# The binary of the unit tests' profile, in which only the crates that measure are optimised: the release build takes minutes more, and
+# The binary of the unit tests' profile, in which only the crates that measure are optimised: it reuses what `cargo test` compiled, and
 # the suites that measure for long (make known-answers, make aa and the benchmarks) have it. TESTS: options of minitest.
 e2e: bootstrap
 	cargo build --workspace --bins --locked
@@ -216,7 +216,7 @@ install: build
 
 # The program without a shared library, for any Linux of the CPU: glibc's and Alpine's. Cargo brings the C library (musl); cc links.
 CPU = $(shell uname -m)
-STATIC = target/$(CPU)-unknown-linux-musl/dist/powerband
+STATIC = $(or $(CARGO_TARGET_DIR),target)/$(CPU)-unknown-linux-musl/dist/powerband
 STATIC_MOST_BYTES = 15728640
 static: export CC_x86_64_unknown_linux_musl = cc
 static: export CC_aarch64_unknown_linux_musl = aarch64-linux-gnu-gcc

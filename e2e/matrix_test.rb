@@ -113,6 +113,19 @@ class MatrixTest < Minitest::Test
     assert_refused(/is no page with two lines/, "--table", @file)
   end
 
+  def test_rows_of_other_machines_stay_on_the_page_in_the_order_of_the_cells
+    add row("agent" => "pass (7)", on: "2026-11-28 bbb")
+    kept = "| unstable (unstable) | 3.3.8 | Unicorn 6.1.0 | pass (5) | a \\| b | – | – |  | 2026-11-26 |"
+    first = "| debian13 (trixie) | 3.3.8 | Packages | pass (7) | – | – | – | pass (3) | 2026-11-26 |"
+    older = "| testing (testing) | 3.3.8 | Sidekiq 8.1.7 | pass (6) | – | – | – | – | 2026-11-26 aaa |"
+    gone = ["| debian11 (bullseye) | 2.7 | Puma 4 | pass (1) | – | – | – | – | |",
+            "| testing-puma (testing) | 3.3.8 | Falcon 1 | pass (1) | – | – | – | – | 2026-11-26 |"]
+    shown = table([kept, older, *gone, first])
+    rows = shown.lines(chomp: true).grep(/^\|/).drop(2)
+    assert_equal [first, older.sub("pass (6)", "pass (7)").sub("26 aaa", "28 bbb"), kept], rows
+    assert_equal shown, table(rows)
+  end
+
   # A test that was renamed would no longer run.
   def test_each_part_of_a_pattern_selects_a_test
     ROWS.values.flat_map(&:values).flatten.grep(Tests).each do |step|
@@ -132,9 +145,10 @@ class MatrixTest < Minitest::Test
     Results.new(@file).add([row], steps)
   end
 
-  def table
+  # The page, which had these rows.
+  def table(rows = [])
     page = File.join(@dir, "page.md")
-    File.write(page, "<!-- matrix -->\n<!-- matrix -->\n")
+    File.write(page, "<!-- matrix -->\n\n#{['| cell |', '| --- |', *rows].join("\n")}\n\n<!-- matrix -->\n")
     _, err, status = matrix("--table", page)
     assert_equal ["", 0], [err, status.exitstatus]
     File.read(page)

@@ -71,7 +71,7 @@ class Recipe
   def text
     files = @gems.map { |file| [File.basename(file), Digest::SHA256.file(file).hexdigest] }
     built = @ruby && File.mtime(File.join(@ruby, "bin/ruby")).to_i
-    JSON.generate(cell: cell.to_h.except(:rows), gems: files, ruby: [@ruby, built])
+    JSON.generate(cell: cell.to_h.except(:rows, *(:newer if cell.newer.empty?)), gems: files, ruby: [@ruby, built])
   end
 
   def given

@@ -78,6 +78,11 @@ end
 
 # One server or library in a cell, with the verdict of each step. `runs`: the days and revisions of the runs that gave them.
 Row = Struct.new(:cell, :suite, :versions, :what, :verdicts, :runs) do
+  # How the column "what" begins.
+  def self.label(what)
+    (what == OLD_RUBY ? "puma" : what).capitalize
+  end
+
   # Whether it has any of the steps that were run.
   def applicable?
     verdicts.values.any? { |words| words != Outcome::NONE }
@@ -105,11 +110,9 @@ Row = Struct.new(:cell, :suite, :versions, :what, :verdicts, :runs) do
   private
 
   def about
-    return "Packages" if what == "packages"
-
-    name = what == OLD_RUBY ? "puma" : what
+    label = Row.label(what)
     with = ", Puma #{versions['puma']}" if what == "rails"
-    "#{name.capitalize} #{versions[name]}#{with}"
+    what == "packages" ? label : "#{label} #{versions[label.downcase]}#{with}"
   end
 end
 
@@ -126,13 +129,15 @@ class Results
   # The rows of a table's text.
   def self.rows(text)
     lines = text.lines(chomp: true).grep(/\A\|/).drop(2)
-    lines.map { |line| line[2..-3].split(/(?<!\\) \| /, -1).map { |cell| cell.gsub('\|', "|") } }
+    lines.map { |line| line[2..-3].split(" | ", -1).map { |cell| cell.gsub('\|', "|") } }
   end
 
-  # Where a row stands: its cell's place, nil for one that is gone, its root's name, and the place of its server or library.
-  def self.key(cells)
+  # Where a row stands: the place of its cell, the name of its root, and its place in the cell. nil where the row is gone.
+  def self.place(cells)
     name = cells.first
-    [CELLS.index { |cell| cell.name == name.split.first }, name, ROWS.keys.index(cells[2].split.first.downcase)]
+    cell = CELLS.find { |one| one.name == name.split.first }
+    row = cell&.rows&.index { |one| cells[2].start_with?(Row.label(one)) }
+    row && [CELLS.index(cell), name, row]
   end
 
   def initialize(file)
@@ -159,8 +164,8 @@ class Results
   def write(page)
     text = File.read(page)
     there = text[PLACE] or return
-    rows = (Results.rows(there) + @rows.map(&:cells)).to_h { |cells| [Results.key(cells), cells] }
-    sorted = rows.select { |key, _| key.first }.sort_by(&:first).map(&:last)
+    rows = (Results.rows(there) + @rows.map(&:cells)).to_h { |cells| [Results.place(cells), cells] }
+    sorted = rows.select { |place, _| place }.sort.map(&:last)
     File.write(page, text.sub(PLACE) { "\n#{Results.table(sorted)}\n" })
   end
 end

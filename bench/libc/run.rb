@@ -12,67 +12,68 @@ require "tmpdir"
 require_relative "../support/build"
 require_relative "../support/figures"
 require_relative "../load/machine"
-require_relative "../load/nginx"
+require_relative "../mirror/servers"
 
 QUICK = ENV["QUICK"] == "1"
 ROUNDS = QUICK ? 6 : 20
-SECONDS = QUICK ? 1 : 3
+SECONDS = QUICK ? 1 : 4
 RATE = 3000
 
-# CPU time that a process took so far.
-def cpu_s(pid)
-  fields = File.read("/proc/#{pid}/stat").rpartition(")").last.split
-  (Integer(fields[11]) + Integer(fields[12])) / Float(Etc.sysconf(Etc::SC_CLK_TCK))
-end
-
-# `load` or `mirror` at work for some seconds, and the CPU time of a request.
+# `load` or `mirror` at work for some seconds, and the CPU time of a request in microseconds.
 class Work
-  def initialize(machine, nginx, folder)
+  def initialize(machine, folder)
     @machine = machine
-    @nginx = nginx
     @folder = folder
+    @server = Servers.application(folder, "application", machine.server_core).await
   end
 
   def load_kept(program) = load(program, "--connections", "8", "--keep-alive")
   def load_connecting(program) = load(program, "--connections", "8")
   def mirror_alone(program) = mirror(program)
-  def mirror_with_shadow(program) = mirror(program, "--shadow", "copy=#{@nginx.url.chomp('/')}")
+  def mirror_with_shadow(program) = mirror(program, "--shadow", "copy=http://127.0.0.1:#{@server.port}")
   def mirror_recording(program) = mirror(program, "--record", "#{@folder}/recorded.pbc")
+
+  def stop = @server.stop
 
   private
 
   def load(program, *options)
-    run = @machine.generate([program, "load", *options, "--duration", "#{SECONDS}s", "--json", @nginx.url])
-    run.cpu_s * 1e6 / sent(run.output)
+    run = generated(program, @server.port, *options)
+    run.cpu_s * 1e6 / sent(run)
   end
 
-  # The mirror shares the generator's core: what it takes is counted for its process alone.
-  def mirror(program, *options)
+  # From its start to its end, on the generator's core. Children count when they are waited for: the generator before the mirror.
+  def mirror(program, *flags)
     FileUtils.rm_f("#{@folder}/recorded.pbc")
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-    words = ["taskset", "-c", @machine.generator_core.to_s, program, "mirror", "--listen", "127.0.0.1:#{port}",
-             "--primary", @nginx.url.chomp("/"), *options]
-    pid = Process.spawn(*words, %i[out err] => "#{@folder}/mirror.log", chdir: @folder)
-    listening(port)
-    before = cpu_s(pid)
-    run = @machine.generate([program, "load", "--rate", RATE.to_s, "--keep-alive", "--duration", "#{SECONDS}s", "--json",
-                             "http://127.0.0.1:#{port}/"])
-    (cpu_s(pid) - before) * 1e6 / sent(run.output)
+    status = Servers.free_port
+    flags += ["--status", "127.0.0.1:#{status}"]
+    mirror = Servers.powerband(@folder, "mirror", @machine.generator_core, program, @server.port, flags).await
+    run = generated(program, mirror.port, "--rate", RATE.to_s, "--keep-alive")
+    dropped(status)
+    before = Process.times
+    mirror.stop(:INT)
+    after = Process.times
+    (after.cutime + after.cstime - before.cutime - before.cstime) * 1e6 / sent(run)
   ensure
-    Process.kill(:INT, pid)
-    Process.wait(pid)
+    mirror&.stop(:INT)
   end
 
-  def sent(document) = JSON.parse(document).dig("counts", "sent")
+  def generated(program, port, *options)
+    @machine.generate([program, "load", "--quiet", *options, "--duration", "#{SECONDS}s", "--json", "http://127.0.0.1:#{port}/"])
+  end
 
-  def listening(port)
-    limit = @machine.now + 10
-    TCPSocket.new("127.0.0.1", port).close
-  rescue SystemCallError
-    raise "bench/libc: the mirror does not listen:\n#{File.read("#{@folder}/mirror.log")}" if @machine.now > limit
+  def sent(run)
+    counts = JSON.parse(run.output)["counts"]
+    raise "bench/libc: #{counts['failed']} requests failed" unless counts["failed"].zero?
 
-    sleep 0.02
-    retry
+    counts["sent"]
+  end
+
+  # A copy that is not sent costs less than one that is.
+  def dropped(status)
+    shadow = JSON.parse(Net::HTTP.get("127.0.0.1", "/status.json", status)).dig("counts", "shadows", 0) or return
+    lost = shadow["dropped"].values.sum
+    raise "bench/libc: #{lost} copies were dropped" if lost * 1000 > shadow["sampled"]
   end
 end
 
@@ -86,17 +87,14 @@ Build.run("bench/libc", "make", "--silent", "static")
 glibc = "#{Build::TARGET}/dist/powerband"
 Build.run("bench/libc", "cargo", "build", "--quiet", "--profile", "dist", "--locked", "--package", "powerband-cli")
 Build.release("bench/libc", "powerband-stats", "--example", "ratio")
-musl = "#{ROOT}/target/#{Etc.uname[:machine]}-unknown-linux-musl/dist/powerband"
+musl = "#{Build::TARGET}/#{Etc.uname[:machine]}-unknown-linux-musl/dist/powerband"
 
 seed = Integer(ENV.fetch("SEED", Random.new_seed % 1_000_000))
 machine = Machine.new
-nginx = Nginx.new(machine.server_core)
 folder = Dir.mktmpdir("bench-libc-")
-at_exit do
-  nginx.stop
-  FileUtils.remove_entry(folder)
-end
-work = Work.new(machine, nginx, folder)
+at_exit { FileUtils.remove_entry(folder) }
+work = Work.new(machine, folder)
+at_exit { work.stop }
 random = Random.new(seed)
 rows = WORK.map do |part, name|
   made = Figures.rounds(ROUNDS, [glibc, musl], random) do |program, number|
@@ -115,7 +113,7 @@ text = <<~MARKDOWN
 
   #{ROUNDS} rounds of #{SECONDS} s; load average at the end #{File.read('/proc/loadavg').split.first}.
 
-  #{Figures.markdown(['work', 'glibc, µs a request', 'musl, µs a request', 'musl to glibc (95 % interval)'], rows)}
+  #{Figures.markdown(['work', 'glibc, µs a request', 'musl, µs a request', 'musl to glibc (interval)'], rows)}
 MARKDOWN
 results = QUICK ? "#{Build::TARGET}/bench-libc.md" : "#{__dir__}/RESULTS.md"
 File.write(results, text.rstrip.concat("\n"))

@@ -13,9 +13,9 @@ class Machine
       first, last = part.split("-").map { |core| Integer(core) }
       (first..(last || first)).to_a
     end
-    abort "bench/load: two cores are needed, one for the server and one for the generator" if cores.size < 2
+    abort "two cores are needed, one for the server and one for the generator" if cores.size < 2
     @server_core, @generator_core = cores
-    system("taskset", "-cp", server_core.to_s, Process.pid.to_s, out: File::NULL) || abort("bench/load: taskset failed")
+    system("taskset", "-cp", server_core.to_s, Process.pid.to_s, out: File::NULL) || abort("taskset failed")
   end
 
   # Runs a generator on its core to its end. The CPU time is the kernel's account of the whole process.

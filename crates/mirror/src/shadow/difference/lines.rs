@@ -61,7 +61,7 @@ fn ordered(first: &str, second: &str, is_markup: bool, tell: &mut Tell<'_>) -> b
     whole
 }
 
-/// As `capture_diff_slices` with Myers' algorithm, which has the code of five algorithms in the program.
+/// What `capture_diff_slices` does for `Algorithm::Myers`, without the code of the four other algorithms.
 fn operations(a: &[String], b: &[String]) -> Vec<DiffOp> {
     let mut steps = Compact::new(Replace::new(Capture::new()), a, b);
     let Ok(()) = myers::diff(&mut steps, a, 0..a.len(), b, 0..b.len());
