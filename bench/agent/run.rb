@@ -83,8 +83,4 @@ MARKDOWN
   text << "\n## #{title}\n\n#{words}\n\n#{part.call(bench).table}"
   File.write("#{bench.target}/bench-agent.md", text)
 end
-# Only a full run replaces the committed tables.
-results = QUICK || ARGV.any? ? "#{bench.target}/bench-agent.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/agent: written to #{results}"
+Figures.publish("agent", text, full: !QUICK && ARGV.empty?)

@@ -97,7 +97,4 @@ text = <<~MARKDOWN
 MARKDOWN
 head = ["", "CPU of one core, median", "most", "the same every #{INTERVAL_S} s", "most memory"]
 text << Figures.markdown(head, rows)
-results = QUICK ? "#{Build::TARGET}/bench-export.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/export: written to #{results}"
+Figures.publish("export", text, full: !QUICK)

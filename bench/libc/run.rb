@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
 # What the C library costs: the static program with musl's against the same profile with glibc, in CPU time a request of `load`
-# and `mirror`. `ruby bench/libc/run.rb`; QUICK=1 takes a minute after the builds and proves that it works. Prints the table and
-# writes it; see README.md in this folder.
+# and `mirror`. `ruby bench/libc/run.rb`; QUICK=1 takes two minutes after the builds and proves that it works. Prints the table
+# and writes it; see README.md in this folder.
 
-ROOT = File.expand_path("../..", __dir__)
 require "etc"
 require "fileutils"
 require "json"
@@ -113,9 +112,6 @@ text = <<~MARKDOWN
 
   #{ROUNDS} rounds of #{SECONDS} s; load average at the end #{File.read('/proc/loadavg').split.first}.
 
-  #{Figures.markdown(['work', 'glibc, µs a request', 'musl, µs a request', 'musl to glibc (interval)'], rows)}
 MARKDOWN
-results = QUICK ? "#{Build::TARGET}/bench-libc.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text.rstrip.concat("\n"))
-puts text
-warn "bench/libc: written to #{results}"
+text << Figures.markdown(["work", "glibc, µs a request", "musl, µs a request", "musl to glibc (interval)"], rows)
+Figures.publish("libc", text, full: !QUICK)

@@ -89,8 +89,4 @@ unknown = ARGV - PARTS.keys
 abort "bench/load: #{unknown.join(', ')}: give one or more of #{PARTS.keys.join(', ')}, or nothing for all" if unknown.any?
 
 text = Bench.new.run(ARGV.empty? ? PARTS.values : PARTS.values_at(*ARGV))
-# Only a full run replaces the committed tables.
-results = QUICK || ARGV.any? ? "#{ENV.fetch('CARGO_TARGET_DIR', "#{ROOT}/target")}/bench-load.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/load: written to #{results}"
+Figures.publish("load", text, full: !QUICK && ARGV.empty?)

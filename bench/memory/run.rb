@@ -112,7 +112,4 @@ text = <<~MARKDOWN
 
 MARKDOWN
 text << Figures.markdown(["asked for", "CPU of one core, median", "least", "most", "readings of PSS"], rows)
-results = QUICK ? "#{Build::TARGET}/bench-memory.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/memory: written to #{results}"
+Figures.publish("memory", text, full: !QUICK)

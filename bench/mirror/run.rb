@@ -66,8 +66,4 @@ text = bench.heading("#{'QUICK=1 ' if QUICK}ruby bench/mirror/run.rb #{ARGV.join
   made = part.new(bench, rounds: QUICK ? 6 : 8, seconds: QUICK ? 1 : 3)
   text << "\n## #{part::TITLE}\n\n#{made.words}\n\n#{made.tables}"
 end
-# Only a full run replaces the committed tables.
-results = QUICK || ARGV.any? ? "#{bench.target}/bench-mirror.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/mirror: written to #{results}"
+Figures.publish("mirror", text, full: !QUICK && ARGV.empty?)

@@ -2,6 +2,7 @@
 
 require "json"
 require "open3"
+require_relative "build"
 
 # How the benchmarks judge and show what they measured: by the project's own statistics, in Markdown.
 module Figures
@@ -41,6 +42,14 @@ module Figures
   def median(values)
     sorted = values.sort
     (sorted[(sorted.size - 1) / 2] + sorted[sorted.size / 2]) / 2.0
+  end
+
+  # Prints the tables and writes them. Only a full run replaces the committed ones.
+  def publish(bench, text, full:)
+    file = full ? "#{Build::ROOT}/bench/#{bench}/RESULTS.md" : "#{Build::TARGET}/bench-#{bench}.md"
+    File.write(file, text)
+    puts text
+    warn "bench/#{bench}: written to #{file}"
   end
 
   def machine

@@ -83,7 +83,4 @@ text = <<~MARKDOWN
 
 MARKDOWN
 text << Figures.markdown(["screen", "CPU of one core, median", "least", "most"], rows)
-results = QUICK ? "#{Build::TARGET}/bench-watch.md" : "#{__dir__}/RESULTS.md"
-File.write(results, text)
-puts text
-warn "bench/watch: written to #{results}"
+Figures.publish("watch", text, full: !QUICK)
