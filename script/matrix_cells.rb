@@ -153,7 +153,7 @@ FALCON = %w[ruby-async-http ruby-async-service ruby-async-container ruby-protoco
 
 CELLS = [
   Cell.new(name: "debian12", suite: "bookworm", packages: [*COMPILER, *RUBY, "puma"], rows: [OLD_RUBY]),
-  # Debian 12's own Ruby is too old; as script/bootstrap does, this takes the next release's.
+  # Debian 12's Ruby is too old: with the next release's, as script/bootstrap installs it.
   Cell.new(name: "debian12-ruby3.3", suite: "bookworm", sources: ["trixie"], packages: COMPILER, newer: STOREFRONT,
            rows: ["packages"]),
   Cell.new(name: "debian13", suite: "trixie", packages: SERVERS, rows: SERVED),

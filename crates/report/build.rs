@@ -1,4 +1,4 @@
-//! Compresses the pages that `make web` builds for `templates.rs`: 600 KB, of which the program needs one, now and then.
+//! Compresses the pages that `make web` builds for `templates.rs`: together 600 KB, of which a command needs one at most.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;

@@ -67,7 +67,7 @@ pub use predict_page::predict_page;
 pub use readable::Readable;
 pub use sheet::wrapped;
 pub use shell::{shell_word, with_settings};
-pub use templates::WATCH as WATCH_PAGE;
+pub use templates::WATCH_PAGE;
 pub use validation::{validation_markdown, validation_page};
 pub use verdict_page::verdict_page;
 

@@ -9,7 +9,7 @@ pub(crate) static PAGE: LazyLock<String> =
     LazyLock::new(|| text(include_bytes!(concat!(env!("OUT_DIR"), "/page.html"))));
 
 /// Of `watch --serve`. Its policy allows its own script alone.
-pub static WATCH: LazyLock<String> =
+pub static WATCH_PAGE: LazyLock<String> =
     LazyLock::new(|| text(include_bytes!(concat!(env!("OUT_DIR"), "/watch.html"))));
 
 fn text(compressed: &[u8]) -> String {
@@ -29,6 +29,6 @@ mod tests {
             std::fs::read_to_string(path).unwrap()
         };
         assert_eq!(*super::PAGE, built("page.html"));
-        assert_eq!(*super::WATCH, built("watch.html"));
+        assert_eq!(*super::WATCH_PAGE, built("watch.html"));
     }
 }
