@@ -130,7 +130,6 @@ impl<W: Write, T: Record> Writer<W, T> {
             return Ok(true);
         }
         let longest = lz4_flex::block::get_maximum_output_size(self.raw.len());
-        self.packed.clear();
         self.packed.resize(block::HEAD + longest, 0);
         let packed = lz4_flex::block::compress_into(&self.raw, &mut self.packed[block::HEAD..])
             .map_err(io::Error::other)?;
