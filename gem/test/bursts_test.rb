@@ -59,6 +59,28 @@ class BurstsTest < Minitest::Test
     end
   end
 
+  # Each spins until both have begun, so that the GVL is taken from at least one of them.
+  def test_each_time_the_gvl_is_given_up_or_taken_it_is_said_once
+    begun = Queue.new
+    flight, events = sampled(1) do
+      Array.new(2) do
+        Thread.new do
+          request { (begun << 1) && (nil until begun.size == 2) }
+          5.times { request { sleep(0.001) } }
+        end
+      end.each(&:join)
+    end
+
+    turns = courses(events).to_h do |course|
+      [course.first.mono_ns, course.map(&:kind).select { |kind| %i[suspended ready resumed].include?(kind) }]
+    end
+    assert_equal 12, flight.records.size
+    flight.records.each do |r|
+      assert_equal %i[suspended ready resumed] * r[:yields], turns.fetch(r[:start_mono_ns])
+    end
+    assert_operator flight.records.first(2).sum { |r| r[:yields] }, :>=, 1
+  end
+
   def test_one_in_so_many_by_chance
     flight, events = sampled(10) { 2000.times { request } }
     marked = flight.totals[:requests]

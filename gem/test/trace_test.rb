@@ -31,6 +31,9 @@ class TraceTest < Minitest::Test
   def test_threads_requests_and_hand_overs_are_seen
     record do
       request
+      idle = Thread.new { sleep }
+      idle.name = "idle"
+      Thread.pass until idle.stop?
       events = traced do
         named("sleeper") { request { sleep 0.002 } }
         named("spinner") { request { [200, {}, 50_000.times.map(&:to_s)] } }
@@ -42,12 +45,15 @@ class TraceTest < Minitest::Test
       assert_includes events.threads.map(&:name), "main"
       main = events.threads.find { |thread| thread.name == "main" }
       assert_equal Process.pid, main.native_id
+      assert_equal [idle.native_thread_id], events.threads.select { |thread| thread.name == "idle" }.map(&:native_id)
       sleeper = events.of("sleeper").map(&:kind)
       assert_equal 1, sleeper.count(:request_begin)
       inside = sleeper[sleeper.index(:request_begin)..sleeper.index(:request_end)]
       assert_includes inside, :suspended
       assert_operator inside.index(:suspended), :<, inside.rindex(:resumed)
       assert_equal 200, events.of("spinner").find { |event| event.kind == :request_end }.code
+    ensure
+      idle&.kill
     end
   end
 
@@ -208,6 +214,7 @@ class TraceTest < Minitest::Test
     theirs = Class.new(StandardError)
     victim = Thread.current
     odd = Thread.new { sleep }
+    Thread.pass until odd.stop?
     senders = [-> { Thread.new { victim.raise(theirs) }.join }]
     odd.define_singleton_method(:name) { senders.pop&.call ? "odd" : "odd again" }
     flight = record do
@@ -260,6 +267,18 @@ class TraceTest < Minitest::Test
       during = EventsReader.new(File.binread(path)).events.drop(before)
       refute_includes during.map(&:kind), :started
     end
+  end
+
+  # Which serves nothing there.
+  def test_the_thread_that_forked_is_known_in_the_child
+    pid = fork do
+      named = nil
+      record { Thread.new { named = traced { request }.threads }.join }
+      exit!(named.any? { |thread| [thread.name, thread.native_id] == ["main", Process.pid] })
+    ensure
+      exit!(false)
+    end
+    assert_predicate Process.wait2(pid)[1], :success?
   end
 
   private

@@ -3,6 +3,7 @@
 #include "gvl.h"
 
 #include <ruby.h>
+#include <ruby/debug.h>
 #include <ruby/thread.h>
 #include "clock.h"
 #include "events.h"
@@ -49,15 +50,13 @@ thread_set(VALUE thread, struct pb_thread *state)
     else own = state;
 }
 
-/* So that no thread is without a state when it is first asked for something. */
-static void
-begin(VALUE thread)
+static bool
+has_frame(void)
 {
-    if (!thread_get(thread)) thread_set(thread, pb_threads_take());
+    return rb_sourcefile() != NULL;
 }
 
 #define EVENT_THREAD(data) ((data)->thread)
-#define EVENT_HAS_THREAD true
 #else
 static bool
 prepare(void)
@@ -71,21 +70,32 @@ thread_get(VALUE unused)
     return own;
 }
 
+/* A thread that starts is none of Ruby's before it has the GVL. */
 static void
 thread_set(VALUE unused, struct pb_thread *state)
 {
     own = state;
+    if (!state) return;
+    state->watch.said = ruby_native_thread_p() ? PB_HELD : PB_GIVEN_UP;
+    if (ruby_native_thread_p()) state->ruby_thread = rb_thread_current();
 }
 
-/* A thread's first event does not come on that thread here. */
-static void
-begin(VALUE unused)
+/* A thread that ends is none of Ruby's any more when it gives the GVL up for the last time. */
+static bool
+has_frame(void)
 {
+    return ruby_native_thread_p() && rb_sourcefile() != NULL;
 }
 
 #define EVENT_THREAD(data) Qnil
-#define EVENT_HAS_THREAD ruby_native_thread_p()
 #endif
+
+/* So that no thread is without a state when it is first asked for something. On Ruby 3.2 always for the running thread. */
+static void
+begin(VALUE thread)
+{
+    if (!thread_get(thread)) thread_set(thread, pb_threads_take());
+}
 
 static void
 end(VALUE thread)
@@ -100,8 +110,6 @@ end(VALUE thread)
 static void
 on_life(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
-    /* On Ruby 3.2 a thread that ends is none any more, and the next one may have its native thread and with it the state. */
-    if (event != (RUBY_INTERNAL_THREAD_EVENT_EXITED) && !EVENT_HAS_THREAD) return;
     if (event == (RUBY_INTERNAL_THREAD_EVENT_STARTED)) {
         begin(EVENT_THREAD(data));
         if (pb_events_wanted()) pb_event_write(thread_get(EVENT_THREAD(data)), pb_mono_ns(), PB_EVENT_STARTED, 0, 0, 0);
@@ -120,11 +128,11 @@ lose(struct pb_thread *thread, uint64_t now_ns)
     bool at_lock = false;
 
     if (thread->serving || thread->pending) {
-        if (rb_sourcefile()) at_lock = pb_locks_awaited();
+        if (has_frame()) at_lock = pb_locks_awaited();
         else pb_request_abandon(thread);
     }
     else if (pb_events_wanted()) {
-        at_lock = rb_sourcefile() && pb_locks_awaited();
+        at_lock = has_frame() && pb_locks_awaited();
     }
     if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, at_lock);
     pb_event(thread, now_ns, PB_EVENT_SUSPENDED, at_lock);
@@ -141,10 +149,6 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
         lose(thread, now_ns);
         break;
       case RUBY_INTERNAL_THREAD_EVENT_READY:
-#ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
-        /* Ruby 3.2 does not say when it takes the GVL from a thread, only that the thread then waits for it. */
-        if (running && thread->watch.gvl == PB_HELD) pb_watch_lose(&thread->watch, now_ns, false);
-#endif
         if (running) pb_watch_want(&thread->watch, now_ns);
         pb_event(thread, now_ns, PB_EVENT_READY, 0);
         break;
@@ -157,14 +161,74 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
     }
 }
 
+#ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+static bool
+news(struct pb_thread *thread, rb_event_flag_t event)
+{
+    return true;
+}
+#else
+/* Ruby 3.2 does not announce that it takes the GVL from a thread. The next thread's RESUMED shows it, under the scheduler's lock, while
+ * this thread waits in the scheduler. Where that thread runs for the first time, only this one's READY shows it, once it is awake.
+ * NULL: not known. */
+static struct pb_thread *holder;
+
+static void
+taken(struct pb_thread *thread)
+{
+    thread->watch.said = PB_READY;
+    if (thread->watch.running || pb_events_wanted()) {
+        const uint64_t now_ns = pb_mono_ns();
+
+        if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, false);
+        pb_event(thread, now_ns, PB_EVENT_SUSPENDED, 0);
+        turn(thread, RUBY_INTERNAL_THREAD_EVENT_READY, now_ns);
+    }
+}
+
+/* Whether the event is new: Ruby 3.2 announces twice that a thread gives the GVL up to sleep, and READY may be known already. */
+static bool
+news(struct pb_thread *thread, rb_event_flag_t event)
+{
+    const uint8_t before = thread->watch.said;
+
+    if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED) {
+        thread->watch.said = PB_HELD;
+        /* The threads of another Ractor, which has a GVL of its own, have none. */
+        if (thread->ruby_thread) {
+            if (holder && holder != thread) taken(holder);
+            holder = thread;
+        }
+        return true;
+    }
+    if (holder == thread) holder = NULL;
+    if (event == RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) {
+        if (before == PB_HELD) thread->watch.said = PB_GIVEN_UP;
+        return before == PB_HELD;
+    }
+    if (before == PB_HELD) taken(thread);
+    thread->watch.said = PB_READY;
+    return before == PB_GIVEN_UP;
+}
+
+/* In the main Ractor, on a thread that has the GVL for the first time. */
+static void
+on_begin(rb_event_flag_t event, VALUE data, VALUE self, ID method, VALUE klass)
+{
+    if (own) own->ruby_thread = rb_thread_current();
+    holder = own;
+}
+#endif
+
 static void
 on_turn(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
     struct pb_thread *thread;
 
-    if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED) || !EVENT_HAS_THREAD) return;
+    if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED)) return;
     thread = thread_get(EVENT_THREAD(data));
-    if (thread && (thread->watch.running || pb_events_wanted())) turn(thread, event, pb_mono_ns());
+    if (!thread || !news(thread, event)) return;
+    if (thread->watch.running || pb_events_wanted()) turn(thread, event, pb_mono_ns());
 }
 
 void
@@ -182,6 +246,9 @@ pb_gvl_init(void)
         on_turn,
         (RUBY_INTERNAL_THREAD_EVENT_READY) | (RUBY_INTERNAL_THREAD_EVENT_RESUMED) | (RUBY_INTERNAL_THREAD_EVENT_SUSPENDED),
         NULL);
+#ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+    rb_add_event_hook(on_begin, RUBY_EVENT_THREAD_BEGIN, Qnil);
+#endif
 }
 
 bool
@@ -193,14 +260,20 @@ pb_gvl_available(void)
 void
 pb_gvl_enable(bool on)
 {
+#ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+    holder = NULL;
+#endif
     __atomic_store_n(&enabled, on && available, __ATOMIC_RELAXED);
 }
 
 void
 pb_gvl_after_fork(void)
 {
+    struct pb_thread *kept = ruby_native_thread_p() ? thread_get(rb_thread_current()) : NULL;
+
     pb_gvl_enable(false);
-    pb_threads_keep_only(ruby_native_thread_p() ? thread_get(rb_thread_current()) : NULL);
+    pb_threads_keep_only(kept);
+    if (kept) thread_set(rb_thread_current(), kept);
 }
 
 struct pb_thread *
@@ -232,6 +305,6 @@ pb_thread_of(VALUE thread)
 struct pb_thread *
 pb_thread_of(VALUE thread)
 {
-    return thread == rb_thread_current() ? own : NULL;
+    return pb_threads_find(thread);
 }
 #endif

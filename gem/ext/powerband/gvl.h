@@ -25,8 +25,8 @@ struct pb_thread *pb_thread_current(void);
 /* The same, but NULL when there is none yet: for callbacks. */
 struct pb_thread *pb_thread_known(void);
 
-/* The state of any thread of Thread.list; NULL where it is not known (on Ruby 3.2 but for the current one). Needs the
- * GVL. */
+/* The state of any thread of Thread.list; NULL where it is not known (on Ruby 3.2 before the thread first has the GVL).
+ * Needs the GVL. */
 struct pb_thread *pb_thread_of(VALUE thread);
 
 #endif

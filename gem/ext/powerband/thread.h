@@ -20,6 +20,7 @@ struct pb_thread {
     bool in_use;
 
     struct pb_watch watch; /* from here on zeroed for each new thread */
+    uintptr_t ruby_thread; /* only to be compared; Ruby 3.2 alone */
     unsigned generation; /* the file that all of this is about */
     uint32_t thread_id;
     uint32_t number; /* from 1, given once in a process: what events call the thread */

@@ -43,6 +43,7 @@ pb_threads_take(void)
 void
 pb_threads_give(struct pb_thread *thread)
 {
+    thread->ruby_thread = 0;
     __atomic_store_n(&thread->in_use, false, __ATOMIC_RELEASE);
 }
 
@@ -53,6 +54,15 @@ pb_threads_keep_only(struct pb_thread *kept)
         thread->in_use = thread == kept;
     }
     if (kept) clear(kept);
+}
+
+struct pb_thread *
+pb_threads_find(uintptr_t ruby_thread)
+{
+    for (struct pb_thread *thread = __atomic_load_n(&first, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
+        if (thread->ruby_thread == ruby_thread && __atomic_load_n(&thread->in_use, __ATOMIC_RELAXED)) return thread;
+    }
+    return NULL;
 }
 
 void

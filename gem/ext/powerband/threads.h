@@ -12,6 +12,9 @@ void pb_threads_give(struct pb_thread *thread);
  * knows nothing of what its thread did in the parent. */
 void pb_threads_keep_only(struct pb_thread *kept);
 
+/* The state that has this `ruby_thread`; NULL without. */
+struct pb_thread *pb_threads_find(uintptr_t ruby_thread);
+
 /* How many are taken, and how many there are. */
 void pb_threads_count(unsigned *used, unsigned *made);
 

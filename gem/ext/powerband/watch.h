@@ -25,6 +25,7 @@ struct pb_watch {
     bool running;
     bool counting; /* allocations are of interest */
     bool at_lock; /* the GVL was given up to wait for a lock */
+    uint8_t said; /* an enum pb_gvl as the events were, also of a thread that never served; gvl.c's, Ruby 3.2 alone */
     enum pb_gvl gvl;
     uint64_t since_ns; /* when the GVL state last changed, CLOCK_MONOTONIC */
     uint64_t allocated_before; /* the process's count when this thread last gained the GVL */

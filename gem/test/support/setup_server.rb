@@ -8,6 +8,15 @@ module SetupServer
   LIBRARY = [File.join(GEM_ROOT, "lib"), File.join(__dir__, "setup")].join(":")
   SPIED = { "RUBYLIB" => LIBRARY, "RUBYOPT" => "-rsetup_spy -rpowerband/inject" }.freeze
 
+  # Where Ruby cannot warm up, that is refused and the rest is done.
+  WARMS = Process.respond_to?(:warmup)
+  REFUSED = WARMS ? [] : [{ "what" => "warmup", "why" => "Process.warmup needs Ruby 3.3, this is #{RUBY_VERSION}" }].freeze
+
+  # What a warm-up by this process looks like to the application.
+  def warmed(pid)
+    WARMS ? [[pid, "loaded"]] : []
+  end
+
   # Yields the server; `setup` are the variables without their common beginning.
   def with_setup(server, *arguments, setup: {}, env: {}, **options, &)
     variables = setup.to_h { |name, value| ["POWERBAND_SETUP_#{name}", value.to_s] }

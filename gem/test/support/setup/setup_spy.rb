@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Loaded into a server by RUBYOPT: writes down which process warmed up and compacted its heap, and whether the application
-# was loaded by then. SPY_RAISES: Process.warmup raises.
+# was loaded by then. SPY_RAISES: Process.warmup raises. Ruby 3.2 has none.
 module SetupSpy
   SEEN = { "warmup" => [], "compact" => [], "order" => [] } # rubocop:disable Style/MutableConstant
 
@@ -21,6 +21,6 @@ module SetupSpy
     end
   end
 
-  Process.singleton_class.prepend(Warmup)
+  Process.singleton_class.prepend(Warmup) if Process.respond_to?(:warmup)
   GC.singleton_class.prepend(Compact)
 end
