@@ -10,7 +10,7 @@ class GoldenTest < Minitest::Test
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
   # The first four are files as agents before 0.1 wrote them.
-  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped collected].freeze
+  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped heaped_wide collected].freeze
 
   def sample(name)
     FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
@@ -65,6 +65,7 @@ class GoldenTest < Minitest::Test
     assert_equal 1024, written[:pool_capacity]
     assert_equal [written[:ring_offset] + (64 * 192), 160, 2048], written.places_of_collections.first(3)
     assert_equal 256, written[:endpoint_capacity]
+    assert_equal sample("heaped_wide").place_of_heap, written.place_of_heap
   end
 
   def test_the_writer_books_as_the_contract_says

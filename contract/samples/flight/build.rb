@@ -123,13 +123,19 @@ EDGES = { "wall_up_to_75ms" => 75_000_000, "wall_up_to_250ms" => 250_000_000 }.f
 EDGED_HEADER = ARMED_HEADER.merge("flags" => 25).freeze
 
 HEAP_OFFSET = 2304
+# Older agents had room for eight pools.
 HEAP_SIZE = 264
+WIDE_HEAP_SIZE = 456
 HEAP = {
   "mono_ns" => HEADER["created_mono_ns"] + 400_000_000, "page_bytes" => 65_536, "pages" => 27, "live_slots" => 19_330,
   "free_slots" => 6_451, "old_objects" => 9_163,
   "pools" => [{ "slot_bytes" => 40, "slots" => 16_372, "live_slots" => 14_224 },
               { "slot_bytes" => 80, "slots" => 9_409, "live_slots" => nil }]
 }.freeze
+SLOTS = [32, 40, 64, 80, 96, 128, 160, 256, 512, 640, 768, 1_024].freeze
+WIDE_HEAP = HEAP.merge(
+  "pools" => SLOTS.map { |bytes| { "slot_bytes" => bytes, "slots" => 65_536 / bytes, "live_slots" => 50_000 / bytes } }
+).freeze
 
 COLLECTED_HEADER = EDGED_HEADER.merge("field_count" => WIDE_FIELDS.size + 1, "about_size" => 160, "variables_offset" => 2816,
                                       "variables_size" => 1280,
@@ -473,25 +479,31 @@ end
 
 # One with the state of Ruby's heap, of which one pool does not count its objects.
 class HeapedSample < EdgedSample
+  def initialize(heap: HEAP, heap_size: HEAP_SIZE, **)
+    super(**)
+    @heap = heap
+    @heap_size = heap_size
+  end
+
   def description(cut_at = nil)
-    super.merge("heap" => HEAP)
+    super.merge("heap" => @heap)
   end
 
   private
 
   def put_header(file)
     super
-    file[2048 + 112, 8] = [HEAP_OFFSET, HEAP_SIZE].pack("L<2")
-    file[HEAP_OFFSET, HEAP_SIZE] = heap_bytes
+    file[2048 + 112, 8] = [HEAP_OFFSET, @heap_size].pack("L<2")
+    file[HEAP_OFFSET, @heap_size] = heap_bytes
   end
 
   def heap_bytes
-    head = [7, HEAP["mono_ns"], HEAP["page_bytes"], HEAP["pools"].size,
-            *HEAP.values_at("pages", "live_slots", "free_slots", "old_objects"), 0].pack("Q<2L<2Q<5")
-    pools = HEAP["pools"].map do |pool|
+    head = [7, @heap["mono_ns"], @heap["page_bytes"], @heap["pools"].size,
+            *@heap.values_at("pages", "live_slots", "free_slots", "old_objects"), 0].pack("Q<2L<2Q<5")
+    pools = @heap["pools"].map do |pool|
       [pool["slot_bytes"], 0, pool["slots"], pool["live_slots"] || 0xFFFFFFFFFFFFFFFF].pack("L<2Q<2")
     end
-    (head + pools.join).ljust(HEAP_SIZE - 8, "\0") + [7].pack("Q<")
+    (head + pools.join).ljust(@heap_size - 8, "\0") + [7].pack("Q<")
   end
 end
 
@@ -584,6 +596,9 @@ if $PROGRAM_NAME == __FILE__
                                          header: { "server_name" => "puma 7.1.0", "server_max_threads" => 5 }),
         "like armed, with requests of at most 75 and 250 ms counted, and some of exactly so long")
   write(folder, "heaped", HeapedSample.new(names: edged, requests: 40, samples: 5), "like edged, with the state of Ruby's heap")
+  write(folder, "heaped_wide", HeapedSample.new(names: edged, requests: 40, samples: 5,
+                                                heap: WIDE_HEAP, heap_size: WIDE_HEAP_SIZE),
+        "like heaped, with twelve pools")
   write(folder, "collected", CollectedSample.new(names: edged, requests: 40, samples: 5, collections: 6),
         "like heaped, with six collections where four are kept; the oldest of these is being written")
 end

@@ -40,7 +40,7 @@
 #define PB_HEAP_OFFSET 2304
 #define PB_VARIABLES_OFFSET 2816
 #define PB_VARIABLES_SIZE 1280
-#define PB_HEAP_POOLS 8
+#define PB_HEAP_POOLS 16
 #define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
 #define PB_EDGES 2 /* 75 and 250 ms */
 
@@ -291,7 +291,7 @@ _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= sizeof(struct pb_hea
 _Static_assert(offsetof(struct pb_about, heap_offset) == 112, "about");
 _Static_assert(offsetof(struct pb_about, collection_offset) == 120, "about");
 _Static_assert(offsetof(struct pb_about, collections_written) == 136, "about");
-_Static_assert(sizeof(struct pb_heap) == 264, "heap");
+_Static_assert(sizeof(struct pb_heap) == 456, "heap");
 _Static_assert(offsetof(struct pb_heap, pools) == 64, "heap");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= PB_HEAP_OFFSET, "heap");
 _Static_assert(PB_HEAP_OFFSET + sizeof(struct pb_heap) <= PB_VARIABLES_OFFSET, "heap");

@@ -97,12 +97,16 @@ class FlightReader
 
   # The state of Ruby's heap, if there is one.
   def heap
-    offset, size = header[:about_size] >= 120 ? @bytes.unpack("L<2", offset: header[:about_offset] + 112) : [0, 0]
+    offset, size = place_of_heap
     return if size.zero? || at(offset, "Q<").zero? || at(offset, "Q<") != at(offset + size - 8, "Q<")
 
     mono_ns, page_bytes, pools, *counts = @bytes.unpack("Q<L<2Q<4", offset: offset + 8)
     { mono_ns:, page_bytes:, **%i[pages live_slots free_slots old_objects].zip(counts).to_h,
       pools: Array.new(pools) { |i| heap_pool(offset + 64 + (i * 24)) } }
+  end
+
+  def place_of_heap
+    header[:about_size] >= 120 ? @bytes.unpack("L<2", offset: header[:about_offset] + 112) : [0, 0]
   end
 
   # The readable collections in order; nil where this file has no log of them.

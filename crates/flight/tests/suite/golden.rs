@@ -37,6 +37,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
         "armed",
         "edged",
         "heaped",
+        "heaped_wide",
         "collected",
     ];
     for name in names {
@@ -323,7 +324,7 @@ fn every_field_of_every_sample_is_read() {
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
         let wide = name.starts_with("wide")
-            || ["armed", "edged", "heaped", "collected"].contains(&name.as_str());
+            || ["armed", "edged", "heaped", "heaped_wide", "collected"].contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
