@@ -26,8 +26,8 @@ class ArmsTest < PowerbandTest
       [[arm]]
       name = "plain"
       [[arm]]
-      name = "arenas-2"
-      malloc_arena_max = 2
+      name = "late-gc"
+      gc.malloc_limit = "48MiB"
       value.greeting = "bonjour"
     TOML
     page = File.join(@dir, "table.md")
@@ -35,13 +35,13 @@ class ArmsTest < PowerbandTest
                      "--header", "Authorization: Bearer s3cret", within: 120)
     assert_equal 0, ended.code, ended.to_s
     assert_match(/every configuration started, served and ended/, ended.out)
-    assert_match(/arenas-2 +single × 2 threads\n +MALLOC_ARENA_MAX +2$/, ended.out)
+    assert_match(/late-gc +single × 2 threads\n +RUBY_GC_MALLOC_LIMIT +50331648$/, ended.out)
     assert_equal %w[bonjour hello], File.readlines(File.join(@dir, "seen"), chomp: true).uniq.sort
     table = File.read(page)
-    assert_match(/^\| arenas-2 \| single × 2 threads \| `MALLOC_ARENA_MAX=2`, `\{greeting\}=bonjour` \|$/, table)
+    assert_match(/^\| late-gc \| single × 2 threads \| `RUBY_GC_MALLOC_LIMIT=50331648`, `\{greeting\}=bonjour` \|$/, table)
     assert_match(/^\| plain \| \d/, table)
     assert_includes table, "powerband compare --config powerband.toml --rehearse"
-    assert_equal %w[plain arenas-2], document.fetch("arms").map { |arm| arm["label"] }
+    assert_equal %w[plain late-gc], document.fetch("arms").map { |arm| arm["label"] }
     assert_equal 7, document.fetch("plan").fetch("connections")
     assert_sent_as_by_a_proxy(ended)
   end

@@ -28,10 +28,10 @@ class EnvironmentTest < PowerbandTest
   end
 
   def test_a_start_command_that_sets_a_value_of_its_own
-    words = ["--server", "bin/start {config}", "--env", "MALLOC_ARENA_MAX=2"]
-    ended = powerband(*experiment("sweep", "malloc_arena_max=2,7", *words, app: "environment").drop(1))
-    assert_refused ended, 3, /malloc_arena_max = 2 \(MALLOC_ARENA_MAX=2\) was asked, the server runs with MALLOC_ARENA_MAX=7/,
-                   /the start command/
+    words = ["--server", "bin/start {config}", "--env", "RUBY_GC_MALLOC_LIMIT=33554432"]
+    ended = powerband(*experiment("sweep", "gc.malloc_limit=32MiB,48MiB", *words, app: "environment").drop(1))
+    assert_refused ended, 3, /gc\.malloc_limit = 32MiB \(RUBY_GC_MALLOC_LIMIT=33554432\) was asked/,
+                   /the server runs with RUBY_GC_MALLOC_LIMIT=50331648/, /the start command/
   end
 
   def test_another_ruby

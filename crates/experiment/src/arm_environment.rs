@@ -5,7 +5,7 @@ mod of_search;
 mod refusal;
 
 pub use of_search::RejectedValue;
-use refusal::{Refusal, not_in_this_version, refused};
+use refusal::{Refusal, not_in_this_libc, not_in_this_version, refused};
 
 use crate::arm_bundle::{ArmBundle, Bundles, Resolver, Variables};
 use crate::arm_ruby::{PATH, Rubies};
@@ -92,6 +92,7 @@ impl ArmEnvironments {
             None => (OsStr::new("ruby"), against.found, String::new()),
         };
         wrong.extend(not_in_this_version(&arm.overlay, found, &where_it_is));
+        wrong.extend(not_in_this_libc(&arm.overlay, found, &where_it_is));
         if wrong.is_empty() {
             let variables = self.variables(&arm.overlay, &experiment.env);
             wrong = refused(arm, experiment, program, found, variables.clone());

@@ -2,7 +2,7 @@
 
 use super::Variables;
 use crate::request::{Arm, Experiment};
-use knobs::{Overlay, Version};
+use knobs::{Allocator, Overlay, Version};
 use servers::interpreter::Interpreter;
 use servers::ruby::RubyInfo;
 use std::ffi::OsStr;
@@ -39,6 +39,22 @@ pub fn not_in_this_version(overlay: &Overlay, found: &RubyInfo, named: &str) -> 
         })
     };
     overlay.of_catalogue().filter_map(wrong).collect()
+}
+
+/// Of a Ruby without glibc: what is glibc's alone does nothing there.
+pub fn not_in_this_libc(overlay: &Overlay, found: &RubyInfo, named: &str) -> Option<Refusal> {
+    let knob = match overlay.needs()? {
+        (knob, Allocator::Glibc) if found.arch.contains("musl") => knob,
+        _ => return None,
+    };
+    let version = &found.version;
+    Some(Refusal::ByThisRuby {
+        what: format!(
+            "{knob}: it is for glibc's malloc, and Ruby {version} is linked with musl{named}"
+        ),
+        remedy: "leave it out; allocator = jemalloc and others replace musl's malloc, too"
+            .to_owned(),
+    })
 }
 
 /// What Ruby says against the arm's variables when it is started with them.
@@ -90,4 +106,45 @@ pub fn refused(
         });
     }
     refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_glibcs_alone_is_refused_for_a_ruby_linked_with_musl() {
+        let linked = |arch: &str| RubyInfo {
+            version: "3.3.8".to_owned(),
+            engine: "ruby".to_owned(),
+            ruby_version: "3.3.0".to_owned(),
+            arch: arch.to_owned(),
+            path: "/usr/bin/ruby".into(),
+        };
+        let refusal = |set: &[(&str, &str)], arch: &str| {
+            let overlay = Overlay::of(set).unwrap();
+            let refusal = not_in_this_libc(&overlay, &linked(arch), " (ruby = \"3.3\")");
+            refusal.map(|refusal| refusal.to_string())
+        };
+        for of_glibc in [&[("malloc_arena_max", "2")], &[("allocator", "glibc")]] {
+            let said = refusal(of_glibc, "x86_64-linux-musl").unwrap();
+            let beginning = format!(
+                "{}: it is for glibc's malloc, and Ruby 3.3.8 ",
+                of_glibc[0].0
+            );
+            assert!(said.starts_with(&beginning), "{said}");
+            assert!(
+                said.contains("musl (ruby = \"3.3\"); leave it out"),
+                "{said}"
+            );
+            assert_eq!(refusal(of_glibc, "x86_64-linux-gnu"), None);
+        }
+        for of_others in [
+            &[("malloc_arena_max", "default")][..],
+            &[("allocator", "jemalloc"), ("malloc_conf", "narenas:2")],
+            &[("yjit", "on")],
+        ] {
+            assert_eq!(refusal(of_others, "x86_64-linux-musl"), None);
+        }
+    }
 }

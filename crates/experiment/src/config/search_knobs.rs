@@ -8,9 +8,8 @@ use knobs::{Allocator, Overlay};
 /// The word for those that are worth a try on most applications.
 const USUAL: &str = "usual";
 
-/// What `usual` stands for, in addition to every installed allocator.
-const USUALLY: [(&str, &str); 5] = [
-    ("malloc_arena_max", "2"),
+/// What `usual` stands for, in addition to every installed allocator and, where glibc is, its arenas.
+const USUALLY: [(&str, &str); 4] = [
     ("gc.malloc_limit_max", "128MiB"),
     ("gc.oldmalloc_limit_max", "256MiB"),
     ("gc.heap_free_slots_goal_ratio", "0.6"),
@@ -113,11 +112,13 @@ fn usual() -> Vec<SearchKnob> {
         name: "allocator".to_owned(),
         values: installed,
     });
-    let fixed = USUALLY.iter().map(|(name, value)| SearchKnob {
-        name: (*name).to_owned(),
-        values: vec![(*value).to_owned()],
-    });
-    fixed.chain(allocators).collect()
+    let fixed = |(name, value): (&str, &str)| SearchKnob {
+        name: name.to_owned(),
+        values: vec![value.to_owned()],
+    };
+    let arenas = servers::library(&["libc.so.6"]).map(|_| fixed(("malloc_arena_max", "2")));
+    let fixed = USUALLY.into_iter().map(fixed);
+    arenas.into_iter().chain(fixed).chain(allocators).collect()
 }
 
 #[cfg(test)]

@@ -31,20 +31,23 @@ pub const KNOBS: &[Knob] = &[
         default: "what Ruby is linked with, glibc as a rule",
         example: "jemalloc",
         about: "The allocator of memory for Ruby's strings, arrays and extensions.",
-        caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away.",
+        caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away, but not for a Ruby that is linked with musl (Alpine).",
     },
-    option(
-        "malloc_arena_max",
-        "MALLOC_ARENA_MAX",
-        Kind::Whole {
-            least: 1,
-            most: 4096,
-            of: "arenas",
-        },
-        "8 a core",
-        "2",
-        "Arenas of glibc's allocator: fewer hold less memory and may make threads wait for one another.",
-    ),
+    Knob {
+        caution: "Other allocators ignore it. It is refused for a Ruby that is linked with musl (Alpine).",
+        ..option(
+            "malloc_arena_max",
+            "MALLOC_ARENA_MAX",
+            Kind::Whole {
+                least: 1,
+                most: 4096,
+                of: "arenas",
+            },
+            "8 a core",
+            "2",
+            "Arenas of glibc's allocator: fewer hold less memory and may make threads wait for one another.",
+        )
+    },
     option(
         "malloc_conf",
         "MALLOC_CONF",
