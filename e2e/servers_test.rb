@@ -3,7 +3,7 @@
 require_relative "support/powerband"
 require_relative "../experiments/support/passenger"
 
-# Unicorn, Passenger in Apache, and nginx with TLS in front, as a user measures them.
+# Unicorn, Pitchfork, Passenger in Apache, and nginx with TLS in front, as a user measures them.
 class ServersTest < PowerbandTest
   parallelize_me!
 
@@ -26,6 +26,28 @@ class ServersTest < PowerbandTest
     assert_equal [1, 2], document.fetch("arms").map { |arm| arm["settings"]["workers"] }
     assert_equal ["2", another_ruby], document.fetch("arms").last.fetch("environment").map { |set| set["holds"] }
     assert_queued document
+  end
+
+  def test_pitchfork_that_reforks
+    skip_without "pitchfork"
+    document = rehearsed("pitchfork", <<~TOML)
+      [[arm]]
+      name = "one"
+      [[arm]]
+      name = "two"
+      workers = 2
+      gc_profiler = true
+      ruby = "#{another_ruby}"
+      [arm.pitchfork]
+      refork_after = [20, 40, false]
+      refork_max_unavailable = 2
+    TOML
+    assert_match(/\Apitchfork \d/, document.fetch("versions").fetch("server"))
+    preloaded = { "threads" => 1, "preload" => true }
+    one, two = document.fetch("arms")
+    assert_equal [preloaded.merge("workers" => 1), preloaded.merge("workers" => 2)], [one, two].map { |arm| arm["settings"] }
+    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "refork_after" => "20,40,false", "refork_max_unavailable" => "2",
+                   "PATH" => another_ruby }, two.fetch("environment").to_h { |set| set.values_at("variable", "holds") })
   end
 
   def test_passenger_in_apache
@@ -67,7 +89,12 @@ class ServersTest < PowerbandTest
                    /passenger\.min_instances is set, and no Passenger is started/, /workers = 0, and unicorn needs one/
     write("thin", "")
     assert_refused powerband("compare", "threads=1", "threads=2", "--config", "powerband.toml"), 2,
-                   /server\.kind.*"thin".*puma, unicorn or passenger/
+                   /server\.kind.*"thin".*puma, unicorn, pitchfork or passenger/
+    write("pitchfork", "[baseline]\npreload = false\n")
+    assert_refused powerband("compare", "workers=1", "workers=2", "--config", "powerband.toml"), 2,
+                   /Pitchfork always loads the application before it forks/
+    assert_refused powerband("compare", "workers=1", "pitchfork.refork_after=false,50", "--config", "powerband.toml"), 2,
+                   /pitchfork\.refork_after.*"false,50": no whole numbers/
     assert_no_run_folder
   end
 

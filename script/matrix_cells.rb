@@ -120,7 +120,12 @@ ROWS = {
     "short tune" => [FROM_DEB, FROM_TARBALL, FROM_BUNDLE].map { |how| tunes_once_installed(how) }
   },
   # Debian has neither.
-  "pitchfork" => { "agent" => gem_tests("other_servers", only: "pitchfork") },
+  "pitchfork" => {
+    "agent" => gem_tests("pitchfork"),
+    "settings read back" => e2e_tests("servers", only: "pitchfork"),
+    "knobs" => gem_tests("setup_servers", only: "pitchfork"),
+    "short tune" => e2e_tests("long/one_request_a_process", only: "pitchfork", limit_s: 480)
+  },
   "falcon" => { "agent" => gem_tests("other_servers", only: "falcon") },
   # A Ruby for which the agent is not made: both parts say so.
   OLD_RUBY => {

@@ -23,6 +23,17 @@ class OneRequestAProcessTest < PowerbandTest
     refute_includes diffs, "config/puma.rb"
   end
 
+  def test_pitchfork
+    skip_without "pitchfork"
+    Dir.mkdir(File.join(@dir, "config"))
+    File.write(File.join(@dir, "config/pitchfork.rb"), "worker_processes 1 # as it was\n")
+    document = tuned("pitchfork", 'pitchfork.refork_after="50,5000"', "")
+    assert_equal({ "workers" => 1, "threads" => 1, "preload" => true }, document.dig("plan", "baseline"))
+    diffs = document.dig("verdict", "changes").to_h { |change| change.values_at("path", "diff") }
+    assert_match(/^-worker_processes 1 # as it was\n\+worker_processes 4 # as it was$/, diffs.fetch("config/pitchfork.rb"))
+    refute_match(/preload/, diffs.fetch("config/pitchfork.rb"))
+  end
+
   def test_passenger
     skip Passenger.forbidden if Passenger.forbidden
     document = tuned("passenger", "passenger.max_request_queue_size=200", <<~TOML)

@@ -133,6 +133,11 @@ class PowerbandTest < Minitest::Test
     [BINARY, verb, *words, "--app", File.join(APPS, app), "--window", window, "--runs", runs]
   end
 
+  # Debian has no package of some servers.
+  def skip_without(gem)
+    skip "the gem #{gem} is not installed" if Gem::Specification.find_all_by_name(gem).empty?
+  end
+
   # A separate file, so that a process with it counts as a different Ruby.
   def another_ruby
     File.join(@dir, "another/bin/ruby").tap do |path|

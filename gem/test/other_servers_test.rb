@@ -3,16 +3,8 @@
 require "test_helper"
 require "support/server_process"
 
-# Servers that the agent knows nothing of, whose applications name the middleware: the file appears with the first request.
+# A server that the agent knows nothing of, whose application names the middleware: the file appears with the first request.
 class OtherServersTest < Minitest::Test
-  class Pitchfork < ServerProcess
-    COMMAND = %w[pitchfork].freeze
-
-    def listen
-      ["-l", "127.0.0.1:#{port}"]
-    end
-  end
-
   # One process with a fiber for each request.
   class Falcon < ServerProcess
     COMMAND = %w[falcon serve --count 1].freeze
@@ -24,10 +16,6 @@ class OtherServersTest < Minitest::Test
     def initialize(*, app:, **)
       super(*, app: ["--config", app], **)
     end
-  end
-
-  def test_pitchfork
-    assert_all_recorded(Pitchfork)
   end
 
   def test_falcon

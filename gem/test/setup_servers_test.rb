@@ -4,7 +4,7 @@ require "test_helper"
 require "support/passenger_server"
 require "support/setup_server"
 
-# What is set up from outside in real Unicorn and Passenger servers, as the application inside sees it.
+# What is set up from outside in real Unicorn, Pitchfork and Passenger servers, as the application inside sees it.
 class SetupServersTest < Minitest::Test
   include SetupServer
 
@@ -50,6 +50,28 @@ class SetupServersTest < Minitest::Test
     end
   end
 
+  def test_pitchfork
+    pitchfork do |server|
+      answers = ask_all(server, 2)
+      mold = reports(server).find { |report| report["role"] == "master" }
+      answers.each { |answer| assert_set_up(server, answer, by: mold["pid"], inherited: %w[compact warmup]) }
+      assert_collects(server)
+    end
+  end
+
+  # A mold that a worker has forked is warmed up as well before it forks workers.
+  def test_pitchfork_that_reforks
+    pitchfork("refork_after [3, false]\n") do |server|
+      before = ask_all(server, 2).map { |answer| answer["pid"] }
+      later = server.await("a worker of the next generation") { ask(server)&.then { |a| a unless before.include?(a["pid"]) } }
+      molds = reports(server).filter_map { |report| report["pid"] if report["role"] == "master" }
+
+      assert_equal 2, molds.size
+      assert_equal molds.map { |mold| [mold, "loaded"] }.sort, later["warmup"].sort
+      assert_equal %w[compact warmup], report_of(server, later["pid"])["inherited"]
+    end
+  end
+
   def test_passenger_that_preloads
     passenger("smart") do |server|
       answers = ask_all(server, 2)
@@ -73,6 +95,15 @@ class SetupServersTest < Minitest::Test
       file = File.join(folder, "unicorn.rb")
       File.write(file, "worker_processes 2\npreload_app #{preload}\n")
       with_setup(UnicornServer, "-c", file, setup: ALL, **options, &)
+    end
+  end
+
+  def pitchfork(config = "", **options, &)
+    skip PitchforkServer.missing if PitchforkServer.missing
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "pitchfork.rb")
+      File.write(file, "worker_processes 2\n#{config}")
+      with_setup(PitchforkServer, "-c", file, setup: ALL, **options, &)
     end
   end
 

@@ -8,13 +8,13 @@ mod database_yml;
 mod dockerfile;
 mod environment;
 mod nginx;
+mod prefork;
 mod puma;
 mod recommended;
 mod ruby;
 mod statement;
 mod systemd;
 mod text;
-mod unicorn;
 mod variable;
 mod written;
 
@@ -22,8 +22,8 @@ pub use change::{Change, Note};
 pub use environment::environment_file;
 pub use puma::puma_config;
 pub use recommended::{
-    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma, Recommended,
-    Server, SpawnMethod, Variable,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, ProxyBuffers, Puma,
+    Recommended, Server, SpawnMethod, Variable,
 };
 pub use systemd::drop_in;
 pub use written::{Written, variables_by_hand, write_down};

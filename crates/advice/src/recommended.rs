@@ -5,6 +5,7 @@
 pub enum Server {
     Puma,
     Unicorn,
+    Pitchfork,
     Passenger,
 }
 
@@ -24,6 +25,7 @@ pub struct Recommended {
     /// Database connections that a process needs at most.
     pub pool: Option<u32>,
     pub puma: Puma,
+    pub pitchfork: Pitchfork,
     pub passenger: Passenger,
     pub nginx: Nginx,
 }
@@ -41,6 +43,7 @@ impl Recommended {
             allocator: None,
             pool: None,
             puma: Puma::default(),
+            pitchfork: Pitchfork::default(),
             passenger: Passenger::default(),
             nginx: Nginx::default(),
         }
@@ -75,6 +78,14 @@ pub struct Puma {
     /// Whether the loaded heap is compacted, and warmed up, before workers are forked; false: as the file has it.
     pub compact_before_fork: bool,
     pub warm_up_before_fork: bool,
+}
+
+/// Settings that only Pitchfork has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pitchfork {
+    /// Requests for each generation, such as `50,100,false`.
+    pub refork_after: Option<String>,
+    pub refork_max_unavailable: Option<u32>,
 }
 
 /// Settings that only Passenger has.
@@ -136,8 +147,8 @@ pub struct File {
 pub struct Files {
     /// `config/puma.rb`, for Puma alone.
     pub puma: Option<File>,
-    /// `config/unicorn.rb`, for Unicorn alone.
-    pub unicorn: Option<File>,
+    /// `config/unicorn.rb` or `config/pitchfork.rb`, for these servers alone.
+    pub prefork: Option<File>,
     /// `.env`; where the application loads none, [`crate::variables_by_hand`] has the variables.
     pub environment: Option<File>,
     pub dockerfile: Option<File>,

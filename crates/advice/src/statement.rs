@@ -76,7 +76,13 @@ pub fn set_statement(
         return;
     };
     let said = arguments(&lines[at], name).join(",");
-    let known = ["", "true", "false"].contains(&said.as_str()) || said.parse::<f64>().is_ok();
+    let plain = |word: &str| {
+        ["", "true", "false"].contains(&word.trim()) || word.trim().parse::<f64>().is_ok()
+    };
+    let list = said
+        .strip_prefix('[')
+        .and_then(|list| list.strip_suffix(']'));
+    let known = list.unwrap_or(&said).split(',').all(plain);
     match (known, same(&said)) {
         (true, true) => {}
         (true, false) => lines[at] = format!("{wanted}{}", comment(&lines[at])),

@@ -3,7 +3,7 @@
 use crate::database_yml::Needed;
 use crate::{
     Change, File, Files, Knobs, Note, Recommended, Server, apache, database_yml, dockerfile,
-    environment, nginx, puma, systemd, unicorn, variable,
+    environment, nginx, prefork, puma, systemd, variable,
 };
 
 /// What to change, and what is left to a person.
@@ -95,15 +95,9 @@ pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
     if let Some(File { path, text }) = files.puma.as_ref().filter(|_| server == Server::Puma) {
         changes.push(puma::write(path, text, knobs, &recommended.puma, notes));
     }
-    if let Some(File { path, text }) = files.unicorn.as_ref().filter(|_| server == Server::Unicorn)
-    {
-        changes.push(unicorn::write(
-            path,
-            text,
-            knobs.workers,
-            knobs.preload,
-            notes,
-        ));
+    let forks = [Server::Unicorn, Server::Pitchfork].contains(&server);
+    if let Some(File { path, text }) = files.prefork.as_ref().filter(|_| forks) {
+        changes.push(prefork::write(path, text, recommended, notes));
     }
     if let Some(File { path, text }) = &files.environment {
         let change = environment::write(path, text, &wanted, notes);

@@ -1,7 +1,7 @@
 //! The environment's name (`production`) of a server that runs, from what `/proc` and the application's files show.
 //!
 //! The precedence is the servers' own. Puma takes `-e`, then `environment` in its configuration, then `APP_ENV`, `RACK_ENV`
-//! and `RAILS_ENV` (`Puma::Configuration`), and sets `RACK_ENV`; `rails server` and Unicorn take their option, then
+//! and `RAILS_ENV` (`Puma::Configuration`), and sets `RACK_ENV`; `rails server`, Unicorn and Pitchfork take their option, then
 //! `RACK_ENV`. Rails itself takes `RAILS_ENV` before all of these, save where `unicorn_rails` or Passenger set it.
 
 use std::collections::{BTreeMap, BTreeSet};

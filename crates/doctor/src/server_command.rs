@@ -8,6 +8,7 @@ pub enum Program {
     Rackup,
     Unicorn,
     UnicornRails,
+    Pitchfork,
     Passenger,
 }
 
@@ -39,7 +40,7 @@ impl ServerWords {
             Program::Puma | Program::RailsServer | Program::Passenger => {
                 self.option("-e", "--environment")
             }
-            Program::Unicorn | Program::UnicornRails | Program::Rackup => {
+            Program::Unicorn | Program::UnicornRails | Program::Pitchfork | Program::Rackup => {
                 self.option("-E", "--env")
             }
         }
@@ -102,6 +103,7 @@ fn program(word: &str, next: Option<&str>) -> Option<Program> {
         "rackup" => Program::Rackup,
         "unicorn" => Program::Unicorn,
         "unicorn_rails" => Program::UnicornRails,
+        "pitchfork" => Program::Pitchfork,
         "passenger" if next == Some("start") => Program::Passenger,
         _ => return None,
     })
@@ -152,6 +154,11 @@ mod tests {
                 &["unicorn_rails", "--env", "production"],
                 Program::UnicornRails,
                 "--env",
+            ),
+            (
+                &["pitchfork monitor - -c config/pitchfork.rb -E production"],
+                Program::Pitchfork,
+                "-E",
             ),
             (&["rackup", "-Eproduction"], Program::Rackup, "-E"),
             (

@@ -101,6 +101,7 @@ fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>
     let server = match kind {
         ServerKind::Puma => Server::Puma,
         ServerKind::Unicorn => Server::Unicorn,
+        ServerKind::Pitchfork => Server::Pitchfork,
         ServerKind::Passenger => Server::Passenger,
     };
     // The trials' own database, which only carried the pool.
@@ -124,6 +125,7 @@ fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>
         allocator: arm.overlay.allocator().map(library),
         pool: arm.overlay.pool(),
         puma: puma(arm),
+        pitchfork: pitchfork(&arm.overlay),
         passenger: passenger(&arm.overlay),
         nginx: nginx(&arm.overlay),
         ..Recommended::of(server, settings.workers, settings.threads, settings.preload)
@@ -158,7 +160,8 @@ fn files(bench: &Bench<'_>) -> Files {
     };
     match experiment.kind {
         ServerKind::Puma => files.puma = Some(own("config/puma.rb")),
-        ServerKind::Unicorn => files.unicorn = Some(own("config/unicorn.rb")),
+        ServerKind::Unicorn => files.prefork = Some(own("config/unicorn.rb")),
+        ServerKind::Pitchfork => files.prefork = Some(own("config/pitchfork.rb")),
         ServerKind::Passenger => {
             let apache = experiment.files.apache.as_deref().map(named);
             let new = || File {
@@ -199,6 +202,14 @@ fn puma(arm: &Arm) -> advice::Puma {
             .into_iter()
             .map(|one| (one.name, one.value.to_string()))
             .collect(),
+    }
+}
+
+fn pitchfork(overlay: &Overlay) -> advice::Pitchfork {
+    let set = overlay.directives(Program::Pitchfork);
+    advice::Pitchfork {
+        refork_after: set.get("refork_after").cloned(),
+        refork_max_unavailable: number(&set, "refork_max_unavailable"),
     }
 }
 

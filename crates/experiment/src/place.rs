@@ -9,7 +9,7 @@ use crate::request::{Experiment, ServerKind};
 use crate::worktrees::Worktree;
 use servers::guard::GuardProgram;
 use servers::ruby::{self, RubyInfo};
-use servers::{PassengerSpec, ServerCommand, hooks};
+use servers::{PassengerSpec, PreforkServer, PreforkSpec, ServerCommand, hooks};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -188,11 +188,17 @@ fn server_command(
             program: servers::default_puma_command(app_dir),
             config,
         },
-        (None, ServerKind::Unicorn) => ServerCommand::Unicorn {
-            program: servers::default_unicorn_command(app_dir),
-            config,
-        },
+        (None, ServerKind::Unicorn) => prefork(PreforkServer::Unicorn, app_dir, config),
+        (None, ServerKind::Pitchfork) => prefork(PreforkServer::Pitchfork, app_dir, config),
         (None, ServerKind::Passenger) => ServerCommand::Passenger(PassengerSpec::default()),
+    })
+}
+
+fn prefork(server: PreforkServer, app_dir: &Path, config: Option<PathBuf>) -> ServerCommand {
+    let program = servers::default_prefork_command(server, app_dir);
+    ServerCommand::Prefork(PreforkSpec {
+        config,
+        ..PreforkSpec::of(server, program)
     })
 }
 

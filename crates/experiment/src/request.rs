@@ -178,6 +178,7 @@ pub struct WorkloadCommand {
 pub enum ServerKind {
     Puma,
     Unicorn,
+    Pitchfork,
     /// Passenger in Apache.
     Passenger,
 }
@@ -188,13 +189,29 @@ impl ServerKind {
         match self {
             ServerKind::Puma => "puma",
             ServerKind::Unicorn => "unicorn",
+            ServerKind::Pitchfork => "pitchfork",
             ServerKind::Passenger => "passenger",
+        }
+    }
+
+    /// As it calls itself.
+    pub fn title(self) -> &'static str {
+        match self {
+            ServerKind::Puma => "Puma",
+            ServerKind::Unicorn => "Unicorn",
+            ServerKind::Pitchfork => "Pitchfork",
+            ServerKind::Passenger => "Passenger",
         }
     }
 
     /// Whether a process serves more than one request at a time.
     pub fn has_threads(self) -> bool {
         self == ServerKind::Puma
+    }
+
+    /// Whether it loads the application before it forks, where that is no setting.
+    pub fn preloads(self) -> Option<bool> {
+        (self == ServerKind::Pitchfork).then_some(true)
     }
 
     /// What it runs with by default.
@@ -207,6 +224,10 @@ impl ServerKind {
         match self {
             ServerKind::Puma => Settings::PUMA_DEFAULT,
             ServerKind::Unicorn => one_thread(1),
+            ServerKind::Pitchfork => Settings {
+                preload: true,
+                ..one_thread(1)
+            },
             // PassengerMaxPoolSize; the smart spawn method loads the application before it forks.
             ServerKind::Passenger => Settings {
                 preload: true,

@@ -83,7 +83,7 @@ pub fn masked(text: &str) -> String {
 
 /// An unknown name may be a misspelt variable, whose value must not be split at commas and shown in part.
 fn holds_commas(name: &str) -> bool {
-    !SETTINGS.contains(&name) && catalogue::is_free(name)
+    !SETTINGS.contains(&name) && (catalogue::is_free(name) || catalogue::is_list(name))
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = &str> {

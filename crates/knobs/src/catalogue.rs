@@ -37,6 +37,11 @@ pub fn is_version(name: &str) -> bool {
     name == RUBY || name == PUMA || name.starts_with(GEM)
 }
 
+/// Whether a knob takes several numbers.
+pub(crate) fn is_list(name: &str) -> bool {
+    find(name).is_some_and(|knob| matches!(knob.kind, Kind::Counts { .. }))
+}
+
 /// Whether a knob's value is free text, so that it may be a secret.
 pub(crate) fn is_free(name: &str) -> bool {
     match find(name) {

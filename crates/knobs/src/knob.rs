@@ -39,6 +39,7 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Program {
     Puma,
+    Pitchfork,
     Passenger,
     Nginx,
 }
@@ -48,6 +49,7 @@ impl Program {
     pub fn name(self) -> &'static str {
         match self {
             Program::Puma => "Puma",
+            Program::Pitchfork => "Pitchfork",
             Program::Passenger => "Passenger",
             Program::Nginx => "nginx",
         }
@@ -59,6 +61,12 @@ impl Program {
 pub enum Kind {
     /// A whole number of something.
     Whole {
+        least: u64,
+        most: u64,
+        of: &'static str,
+    },
+    /// Whole numbers of something with commas, of which the last may be `false` for no further one; `off` is that alone.
+    Counts {
         least: u64,
         most: u64,
         of: &'static str,

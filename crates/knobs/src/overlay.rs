@@ -287,7 +287,7 @@ impl Overlay {
             .iter()
             .map(|(name, value)| match catalogue::is_free(name) {
                 true => name.clone(),
-                false => format!("{name}-{}", value.typed),
+                false => format!("{name}-{}", value.typed.replace(',', "_")),
             })
             .collect();
         let spelt = spelt.join("-");

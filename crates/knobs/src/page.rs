@@ -12,7 +12,7 @@ const OPENING: &str = "# Knobs
 
 - variables that a server takes from its environment;
 - calls that set something in Ruby at boot;
-- directives in the configuration of Puma, Passenger and nginx.
+- directives in the configuration of Puma, Pitchfork, Passenger and nginx.
 
 `tune` searches threads, workers and preloading. With `--knobs` it also searches the knobs that you name.
 
@@ -30,7 +30,7 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
 - An arm takes every knob that it does not name from the baseline.
 - The value `default` returns a knob to the behaviour of Ruby or glibc themselves, even if the application's own environment sets the
   variable. Two knobs differ: `allocator` returns with `glibc`, and for `env.NAME` the value `default` is a text like any other.
-- Put a value with commas into double quotes if it would otherwise be read as another knob. Within the quotes, write a double quote as two.
+- Put a value with commas into double quotes if it would otherwise be read as another knob, and in a sweep. Within the quotes, write a double quote as two.
 
 ## What is checked
 
@@ -47,13 +47,13 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
   are not seen there.
 - **Knobs that the agent sets** (`warmup` to `require`): the agent reports them in a file of each process. **`pool`** comes back from
   Active Record's own pool.
-- **Directives** of Puma, Passenger and nginx: Powerband writes them into the configuration that the server is started with. It reads them
+- **Directives** of Puma, Pitchfork, Passenger and nginx: Powerband writes them into the configuration that the server is started with. It reads them
   back if the program shows them.
 - **Versions of gems** (`gem.NAME`): for each configuration Powerband writes a Gemfile and its lock into the run folder. The Gemfile reads
   the application's (or that of `gemfile`) with another version of the gem, and Bundler resolves it before the first trial among the gems
   that are installed. The application's Gemfile and Gemfile.lock stay as they are. `6.6` is the newest installed version of 6.6, `6.6.0`
   that one; in `powerband.toml` write a version in quotes, and where a configuration has directives of Puma as well, as `[arm.gem]`
-  `puma = \"8.0\"`. A gem that comes from git or a path is taken from the installed gems. Puma and Unicorn are started by `bundle exec`; a command
+  `puma = \"8.0\"`. A gem that comes from git or a path is taken from the installed gems. Puma, Unicorn and Pitchfork are started by `bundle exec`; a command
   of your own (`server.command`) must do that itself. In each trial the agent reports which version is activated. With
   `workload.command` there is no agent, and nothing reads the version back. `Bundler.root` is the folder of that Gemfile.
 - **Rubies** (`ruby`): a path, or a version such as `3.4`, which is looked for among programs named `ruby3.4` on `PATH` and in the folders of

@@ -36,6 +36,7 @@ impl Value {
                 knob.between(number, least, most)?;
                 Ok(Value::alike(number.to_string()))
             }
+            Kind::Counts { least, most, .. } => knob.counts(text, least, most),
             Kind::Size { least, most } => {
                 let bytes = bytes(text).map_err(|what| knob.refuse(what))?;
                 knob.between(bytes, least, most)?;
@@ -144,12 +145,37 @@ impl Knob {
         }
     }
 
+    fn counts(&self, text: &str, least: u64, most: u64) -> Result<Value, Wrong> {
+        let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        let ends = parts
+            .pop_if(|last| ["off", "false"].contains(last))
+            .is_some();
+        let mut set = Vec::new();
+        for part in parts {
+            let number: u64 = part
+                .parse()
+                .map_err(|_| self.refuse("no whole numbers with commas"))?;
+            self.between(number, least, most)?;
+            set.push(number.to_string());
+        }
+        set.extend(ends.then(|| "false".to_owned()));
+        let set = set.join(",");
+        let typed = match set.as_str() {
+            "false" => "off".to_owned(),
+            set => set.to_owned(),
+        };
+        Ok(Value { typed, set })
+    }
+
     /// What it takes, in words, such as `a whole number of arenas from 1 to 4096`.
     pub fn takes(&self) -> String {
         match self.kind {
             Kind::Whole { least, most, of } => {
                 format!("a whole number of {of} from {least} to {most}")
             }
+            Kind::Counts { least, most, of } => format!(
+                "off, or whole numbers of {of} from {least} to {most} with commas, of which false may be the last"
+            ),
             Kind::Size { least, most } => {
                 format!(
                     "a size with its unit from {} to {}",
@@ -219,6 +245,10 @@ mod tests {
         assert_eq!(parsed("gc.heap_growth_factor", "1.10"), both("1.1", "1.1"));
         assert_eq!(parsed("thread_timeslice", "10ms"), both("10ms", "10"));
         assert_eq!(parsed("yjit", "yes"), both("on", "1"));
+        let reforks = "pitchfork.refork_after";
+        assert_eq!(parsed(reforks, "50, 100"), both("50,100", "50,100"));
+        assert_eq!(parsed(reforks, "50,false"), both("50,false", "50,false"));
+        assert_eq!(parsed(reforks, "false"), both("off", "false"));
         assert_eq!(parsed("malloc_arena_max", "default"), both("default", ""));
         assert_eq!(
             parsed("gc.heap_oldobject_limit_factor", "-0"),
@@ -237,6 +267,9 @@ mod tests {
             ("gc.heap_free_slots_min_ratio", "0", "over 0 and up to 1"),
             ("malloc_arena_max", "0", "from 1 to 4096"),
             ("malloc_arena_max", "-1", "no whole number"),
+            ("pitchfork.refork_after", "50,,100", "no whole numbers"),
+            ("pitchfork.refork_after", "false,50", "no whole numbers"),
+            ("pitchfork.refork_after", "0", "from 1 to"),
             ("thread_timeslice", "10", "unit"),
             ("thread_timeslice", "1500us", "whole number of milliseconds"),
             ("allocator", "default", "glibc, jemalloc"),

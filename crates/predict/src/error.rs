@@ -43,11 +43,11 @@ pub enum PredictError {
     #[error("{asked:?}: no process of it recorded into these files; they are of {}", .found.join(", "))]
     OtherApplications { asked: String, found: Vec<String> },
     #[error(
-        "{name} is a server that is not simulated: Puma 5 to 8, Unicorn and Passenger are; for another, try configurations with powerband compare"
+        "{name} is a server that is not simulated: Puma 5 to 8, Unicorn, Pitchfork and Passenger are; for another, try configurations with powerband compare"
     )]
     UnknownServer { name: String },
     #[error(
-        "the files do not say how many {what} the server runs with: trace it with a Puma, Unicorn or Passenger that the agent knows"
+        "the files do not say how many {what} the server runs with: trace it with a Puma, Unicorn, Pitchfork or Passenger that the agent knows"
     )]
     UnknownSize { what: &'static str },
     #[error(

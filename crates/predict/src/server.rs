@@ -13,6 +13,7 @@ pub enum Kind {
     },
     /// One request per process.
     Unicorn,
+    Pitchfork,
     Passenger,
 }
 
@@ -38,6 +39,7 @@ impl Server {
         let kind = match words.next() {
             Some("puma") => puma(words.next().unwrap_or("")).ok_or_else(unknown)?,
             Some("unicorn") => Kind::Unicorn,
+            Some("pitchfork") => Kind::Pitchfork,
             Some("passenger") => Kind::Passenger,
             _ => return Err(unknown()),
         };
@@ -53,8 +55,9 @@ impl Server {
                     _ => PumaVersion::V7,
                 },
             },
-            // Passenger's core gives a request to an idle process, and else keeps it in a queue for all.
-            Kind::Unicorn | Kind::Passenger => Discipline::OnePerProcess,
+            // Workers of Unicorn and Pitchfork take connections of one socket. Passenger's core gives a request to an idle
+            // process, and else keeps it in a queue for all.
+            Kind::Unicorn | Kind::Pitchfork | Kind::Passenger => Discipline::OnePerProcess,
         }
     }
 
@@ -131,6 +134,7 @@ mod tests {
         assert_eq!(kind("puma 6.6.0"), puma(6, 6, 0));
         assert_eq!(kind("puma 8.0.0.rc1"), puma(8, 0, 0));
         assert_eq!(kind("unicorn 6.1.0"), Ok(Kind::Unicorn));
+        assert_eq!(kind("pitchfork 0.18.1"), Ok(Kind::Pitchfork));
         assert_eq!(kind("passenger"), Ok(Kind::Passenger));
         for other in ["", "falcon 0.47", "puma", "puma 3.12.6", "sidekiq 7.3"] {
             assert!(kind(other).is_err(), "{other}");

@@ -6,15 +6,15 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::{ServerCommand, Settings, puma, unicorn};
+use crate::{ServerCommand, Settings, prefork, puma};
 
-/// The same of Unicorn, which looks for no file by itself.
-const ASK_UNICORN: &str = r#"
+/// The same of Unicorn and Pitchfork, whose class has that name; which file it is has been looked up.
+const ASK_PREFORK: &str = r#"
 require "json"
-require "unicorn"
+require "PROGRAM"
 file = ARGV[0].to_s.empty? ? {} : { config_file: ARGV[0] }
-set = Unicorn::Configurator.new(file.merge(use_defaults: true))
-found = { threads: 1, workers: set[:worker_processes], preload: set[:preload_app] }
+set = NAME::Configurator.new(file.merge(use_defaults: true))
+found = { threads: 1, workers: set[:worker_processes], preload: set.set.fetch(:preload_app, true) }
 puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
 
@@ -32,6 +32,9 @@ conf.clamp
 found = { threads: conf.options[:max_threads], workers: conf.options[:workers], preload: conf.options[:preload_app] }
 puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
+
+/// How the word that names the server's program ends.
+const SERVERS: [&str; 3] = ["puma", "unicorn", "pitchfork"];
 
 const MARKER: &str = "powerband-configured ";
 
@@ -54,9 +57,7 @@ pub fn configuration(
             let given = config.as_ref().map(|name| app_dir.join(name));
             given.or_else(|| puma::own_config(app_dir, environment))
         }
-        ServerCommand::Unicorn { program, config } => {
-            unicorn::config_of(program, config.as_deref(), app_dir, environment)
-        }
+        ServerCommand::Prefork(prefork) => prefork::config_of(prefork, app_dir, environment),
         // What starts a command of the user's own is usually Puma.
         ServerCommand::Custom { .. } => puma::own_config(app_dir, environment),
         ServerCommand::Passenger(_) => None,
@@ -64,7 +65,7 @@ pub fn configuration(
 }
 
 /// The settings that `command` would run with if it were started by hand in `app_dir` with `env`.
-/// `None` for any other than Puma and Unicorn, or where these cannot read the configuration: then only the start
+/// `None` for any other than Puma, Unicorn and Pitchfork, or where these cannot read the configuration: then only the start
 /// itself knows.
 #[must_use]
 pub fn configured(
@@ -73,22 +74,26 @@ pub fn configured(
     env: &BTreeMap<String, String>,
 ) -> Option<Settings> {
     let (program, ask, config) = match command {
-        ServerCommand::Puma { program, config } => (program, ASK, config.clone()),
-        ServerCommand::Unicorn { program, .. } => {
+        ServerCommand::Puma { program, config } => (program, ASK.to_owned(), config.clone()),
+        ServerCommand::Prefork(prefork) => {
             let name = env.get("RACK_ENV").map_or("production", String::as_str);
-            (program, ASK_UNICORN, configuration(command, app_dir, name))
+            let ask = ASK_PREFORK
+                .replace("PROGRAM", prefork.server.program())
+                .replace("NAME", prefork.server.name());
+            let config = configuration(command, app_dir, name);
+            (&prefork.program, ask, config)
         }
         ServerCommand::Passenger(_) | ServerCommand::Custom { .. } => return None,
     };
     // Whatever starts the server starts this Ruby; its options are the server's.
     let server = program
         .iter()
-        .position(|word| word.ends_with("puma") || word.ends_with("unicorn"))
+        .position(|word| SERVERS.iter().any(|server| word.ends_with(server)))
         .unwrap_or(program.len().checked_sub(1)?);
     let output = Command::new(if server == 0 { "ruby" } else { &program[0] })
         .args(program.get(1..server).unwrap_or_default())
         .args((server > 0).then_some("ruby"))
-        .args(["-e", ask])
+        .args(["-e", &ask])
         .args(config.as_deref().unwrap_or(Path::new("")).to_str())
         .current_dir(app_dir)
         .envs(env)
@@ -113,6 +118,7 @@ fn parse(printed: &str) -> Option<Settings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PreforkServer, PreforkSpec};
 
     #[test]
     fn puma_reads_its_own_configuration() {
@@ -140,10 +146,7 @@ mod tests {
         let app = tempfile::tempdir().unwrap();
         let ask = |program: &[&str]| {
             let program = program.iter().map(|word| (*word).to_string()).collect();
-            let command = ServerCommand::Unicorn {
-                program,
-                config: None,
-            };
+            let command = ServerCommand::Prefork(PreforkSpec::of(PreforkServer::Unicorn, program));
             configured(&command, app.path(), &BTreeMap::new())
         };
         let settings = |workers, preload| {

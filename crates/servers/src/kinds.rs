@@ -4,10 +4,10 @@ use crate::custom;
 use crate::environment::environment;
 use crate::error::StartError;
 use crate::passenger;
+use crate::prefork;
 use crate::prepared::Prepared;
 use crate::puma;
 use crate::spec::{ServerCommand, ServerSpec, Settings};
-use crate::unicorn;
 
 /// Refuses what can never start, before anything is made.
 pub(crate) fn check(spec: &ServerSpec) -> Result<(), StartError> {
@@ -15,7 +15,9 @@ pub(crate) fn check(spec: &ServerSpec) -> Result<(), StartError> {
         return Err(StartError::NoThreads(0));
     }
     match &spec.command {
-        ServerCommand::Unicorn { .. } => one_request_a_process("Unicorn", spec.settings)?,
+        ServerCommand::Prefork(prefork) => {
+            one_request_a_process(prefork.server.name(), spec.settings)?;
+        }
         ServerCommand::Passenger(_) => one_request_a_process("Passenger", spec.settings)?,
         ServerCommand::Puma { .. } | ServerCommand::Custom { .. } => {}
     }
@@ -48,9 +50,7 @@ pub(crate) fn prepare(spec: &ServerSpec, port: u16) -> Result<Prepared, StartErr
             });
             puma::words(program, own.as_deref(), spec.settings, port, generated)
         }),
-        ServerCommand::Unicorn { program, config } => {
-            unicorn::prepare(spec, program, config.as_deref(), port, env)
-        }
+        ServerCommand::Prefork(prefork) => prefork::prepare(spec, prefork, port, env),
         ServerCommand::Passenger(passenger) => passenger::prepare(spec, passenger, port, env),
         ServerCommand::Custom { words } => custom::prepare(spec, words, port, env),
     }

@@ -35,6 +35,7 @@ mod passenger;
 mod passenger_status;
 pub mod pools;
 mod port;
+mod prefork;
 mod prepared;
 mod proc;
 mod process_facts;
@@ -51,7 +52,6 @@ mod service;
 mod settle;
 mod spec;
 mod start;
-mod unicorn;
 mod waiting;
 mod words;
 
@@ -66,6 +66,7 @@ pub use log::Excerpt;
 pub use nginx::Nginx;
 pub use passenger_status::{PassengerProcess, PassengerStatus};
 pub use port::free_port;
+pub use prefork::default_prefork_command;
 pub use process_facts::{environment_of, mapped_files};
 pub use processes::ServerProcesses;
 pub use puma::default_puma_command;
@@ -74,9 +75,8 @@ pub use remedy::remedy;
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{
-    Agent, PassengerSpec, PumaStatement, PumaValue, Ready, ServerCommand, ServerSpec, ServiceSpec,
-    Settings,
+    Agent, PassengerSpec, PreforkServer, PreforkSpec, PumaStatement, PumaValue, Ready, ReforkAfter,
+    ServerCommand, ServerSpec, ServiceSpec, Settings,
 };
 pub use start::start;
-pub use unicorn::default_unicorn_command;
 pub use words::{WordsError, by_shell, join_words, split_words};

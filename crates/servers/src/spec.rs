@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::error::StartError;
 use crate::files::failed;
@@ -31,15 +35,9 @@ pub enum ServerCommand {
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
     },
-    /// Unicorn, its settings in a generated configuration file that evaluates the application's own first. It serves
-    /// one request a process: `threads` is 1, `workers` at least 1.
-    Unicorn {
-        /// The words before the flags: `unicorn`, or `bundle exec unicorn`.
-        program: Vec<String>,
-        /// The application's configuration; `None` takes the file that `program` names, else `config/unicorn.rb`
-        /// where there is one.
-        config: Option<PathBuf>,
-    },
+    /// Unicorn or Pitchfork, its settings in a generated configuration file that evaluates the application's own first. It
+    /// serves one request a process: `threads` is 1, `workers` at least 1.
+    Prefork(PreforkSpec),
     /// Passenger in an Apache httpd of this start's own, which is made and started without any of the system's
     /// configuration. `threads` is 1, `workers` at least 1.
     Passenger(PassengerSpec),
@@ -54,12 +52,102 @@ impl ServerCommand {
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self {
-            ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
-                program.clone()
-            }
+            ServerCommand::Puma { program, .. } => program.clone(),
+            ServerCommand::Prefork(prefork) => prefork.program.clone(),
             ServerCommand::Passenger(passenger) => vec![passenger.apache.display().to_string()],
             ServerCommand::Custom { words } => words.clone(),
         }
+    }
+}
+
+/// A server that forks its workers, of one request each, and takes one configuration file in Ruby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreforkServer {
+    Unicorn,
+    /// Unicorn's fork, whose workers fork the next ones once they are warm. It always loads the application before it forks.
+    Pitchfork,
+}
+
+impl PreforkServer {
+    /// As it calls itself.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PreforkServer::Unicorn => "Unicorn",
+            PreforkServer::Pitchfork => "Pitchfork",
+        }
+    }
+
+    /// Its program and its gem.
+    #[must_use]
+    pub fn program(self) -> &'static str {
+        match self {
+            PreforkServer::Unicorn => "unicorn",
+            PreforkServer::Pitchfork => "pitchfork",
+        }
+    }
+}
+
+/// How one of these is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreforkSpec {
+    pub server: PreforkServer,
+    /// The words before the flags, see [`crate::default_prefork_command`].
+    pub program: Vec<String>,
+    /// The application's configuration; `None` takes the file that `program` names, else the one where applications keep it.
+    pub config: Option<PathBuf>,
+    /// Of Pitchfork alone; `None` leaves what the application's configuration says.
+    pub refork_after: Option<ReforkAfter>,
+    /// Likewise: workers that may be replaced at a time.
+    pub refork_max_unavailable: Option<u16>,
+}
+
+impl PreforkSpec {
+    /// With the application's own configuration where it usually is.
+    #[must_use]
+    pub fn of(server: PreforkServer, program: Vec<String>) -> Self {
+        PreforkSpec {
+            server,
+            program,
+            config: None,
+            refork_after: None,
+            refork_max_unavailable: None,
+        }
+    }
+}
+
+/// Requests of a worker after which it becomes the mold of the next generation, for each generation; the last holds for all
+/// that follow, `None` there for no further generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReforkAfter(Vec<Option<u32>>);
+
+impl ReforkAfter {
+    pub(crate) fn json(&self) -> Value {
+        let count = |count: &Option<u32>| count.map_or(Value::Bool(false), Value::from);
+        self.0.iter().map(count).collect()
+    }
+}
+
+/// `50,100,false`
+impl FromStr for ReforkAfter {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let count = |part: &str| match part {
+            "false" => Ok(None),
+            number => number.parse().map(Some),
+        };
+        text.split(',')
+            .map(count)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// As Ruby and JSON write it: `[50,100,false]`.
+impl fmt::Display for ReforkAfter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.json().fmt(f)
     }
 }
 
@@ -241,9 +329,9 @@ impl ServerSpec {
         if let ServerCommand::Puma {
             config: Some(path), ..
         }
-        | ServerCommand::Unicorn {
+        | ServerCommand::Prefork(PreforkSpec {
             config: Some(path), ..
-        } = &mut spec.command
+        }) = &mut spec.command
         {
             *path = absolute(path)?;
         }

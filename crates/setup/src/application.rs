@@ -25,6 +25,7 @@ pub struct Gem {
 pub enum Server {
     Puma,
     Unicorn,
+    Pitchfork,
     Passenger,
 }
 
@@ -35,6 +36,7 @@ impl Server {
         match self {
             Server::Puma => "puma",
             Server::Unicorn => "unicorn",
+            Server::Pitchfork => "pitchfork",
             Server::Passenger => "passenger",
         }
     }
@@ -45,6 +47,7 @@ impl fmt::Display for Server {
         f.write_str(match self {
             Server::Puma => "Puma",
             Server::Unicorn => "Unicorn",
+            Server::Pitchfork => "Pitchfork",
             Server::Passenger => "Passenger",
         })
     }
@@ -71,7 +74,12 @@ impl Application {
             name,
             version: locked(lock, gem),
         });
-        let servers = [Server::Puma, Server::Unicorn, Server::Passenger];
+        let servers = [
+            Server::Puma,
+            Server::Unicorn,
+            Server::Pitchfork,
+            Server::Passenger,
+        ];
         let server = servers
             .into_iter()
             .find(|server| has(server.key()))

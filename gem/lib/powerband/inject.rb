@@ -21,13 +21,13 @@ module Powerband
     # What is awaited, and what is prepended to it once it is there: [in Powerband's, the module].
     HOOKS = {
       "Puma::Server" => %i[PumaHooks Server], "Puma::Cluster::Worker" => %i[PumaHooks Worker],
-      "Unicorn::HttpServer" => %i[UnicornHooks HttpServer],
+      "Unicorn::HttpServer" => %i[UnicornHooks HttpServer], "Pitchfork::HttpServer" => %i[UnicornHooks HttpServer],
       "PhusionPassenger::RequestHandler" => %i[PassengerHooks RequestHandler], "Sidekiq::CLI" => %i[SidekiqHooks Cli]
     }.freeze
-    NAMESPACES = %w[Puma Puma::Cluster Unicorn PhusionPassenger Sidekiq].freeze
+    NAMESPACES = %w[Puma Puma::Cluster Unicorn Pitchfork PhusionPassenger Sidekiq].freeze
     # What is awaited besides, where a process is to be set up for an experiment (setup.rb).
     SETUP = if ENV.any? { |name, _| name.start_with?("POWERBAND_SETUP_") }
-              %w[Puma::Runner Puma::Cluster Puma::Cluster::Worker Unicorn::HttpServer
+              %w[Puma::Runner Puma::Cluster Puma::Cluster::Worker Unicorn::HttpServer Pitchfork::HttpServer
                  PhusionPassenger::LoaderSharedHelpers PhusionPassenger::PreloaderSharedHelpers]
             else
               []

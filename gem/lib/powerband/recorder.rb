@@ -72,6 +72,7 @@ module Powerband
       def guess_server
         return "passenger" if defined?(::PhusionPassenger)
         return "unicorn" if defined?(::Unicorn::HttpServer)
+        return "pitchfork" if defined?(::Pitchfork::HttpServer)
 
         ""
       end

@@ -153,3 +153,12 @@ class UnicornServer < ServerProcess
     ["-l", "127.0.0.1:#{port}"]
   end
 end
+
+# Debian has no package of it.
+class PitchforkServer < UnicornServer
+  COMMAND = ["pitchfork"].freeze
+
+  def self.missing
+    "Pitchfork is not installed" if Gem::Specification.find_all_by_name("pitchfork").empty?
+  end
+end

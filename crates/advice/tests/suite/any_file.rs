@@ -6,9 +6,10 @@ use advice::Server;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 9] = [
     "config/puma.rb",
     "config/unicorn.rb",
+    "config/pitchfork.rb",
     ".env",
     "Dockerfile",
     "powerband.conf",
@@ -79,6 +80,8 @@ const LINES: &[&str] = &[
     "<VirtualHost *:80>",
     "</VirtualHost>",
     "SetEnv KEY hunter2",
+    "refork_after [50, 100,1000]",
+    "refork_after COUNTS if x",
     "PassengerMaxPoolSize 3",
     "  PassengerSpawnMethod \\",
 ];
@@ -105,6 +108,7 @@ fn any_text() -> impl Strategy<Value = String> {
 fn server_of(path: &str) -> Server {
     match path {
         "config/unicorn.rb" => Server::Unicorn,
+        "config/pitchfork.rb" => Server::Pitchfork,
         "passenger.conf" => Server::Passenger,
         _ => Server::Puma,
     }
@@ -121,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn no_secret_is_shown(path in select(&PATHS[2..]), text in any_text()) {
+    fn no_secret_is_shown(path in select(&PATHS[3..]), text in any_text()) {
         let (after, said) = written(server_of(path), path, &text);
         prop_assert_eq!(text.matches("hunter2").count(), after.matches("hunter2").count());
         for change in &said.changes {

@@ -1,8 +1,8 @@
 //! A recommendation over all knobs, and its files.
 
 use advice::{
-    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma, Recommended,
-    Server, Variable, Written,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, ProxyBuffers, Puma,
+    Recommended, Server, Variable, Written,
 };
 
 pub fn everything(server: Server) -> Recommended {
@@ -31,6 +31,10 @@ pub fn everything(server: Server) -> Recommended {
             compact_before_fork: true,
             warm_up_before_fork: true,
         },
+        pitchfork: Pitchfork {
+            refork_after: Some("50,100,false".to_owned()),
+            refork_max_unavailable: Some(2),
+        },
         passenger: Passenger {
             min_instances: Some(2),
             max_instances_per_app: Some(4),
@@ -55,7 +59,7 @@ pub fn everything(server: Server) -> Recommended {
 pub fn slot<'a>(files: &'a mut Files, path: &str) -> &'a mut Option<File> {
     match path {
         "config/puma.rb" => &mut files.puma,
-        "config/unicorn.rb" => &mut files.unicorn,
+        "config/unicorn.rb" | "config/pitchfork.rb" => &mut files.prefork,
         ".env" => &mut files.environment,
         "Dockerfile" => &mut files.dockerfile,
         "powerband.conf" => &mut files.systemd,

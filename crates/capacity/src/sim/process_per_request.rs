@@ -1,4 +1,4 @@
-//! Servers that serve one request per process: Unicorn, Passenger.
+//! Servers that serve one request per process: Unicorn, Pitchfork, Passenger.
 
 use super::Discipline;
 use super::machine::{Machine, TaskState};

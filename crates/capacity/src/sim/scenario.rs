@@ -23,7 +23,7 @@ pub enum Discipline {
     /// An acceptor thread per process in front of a pool of threads, and a
     /// reactor for connections that are kept.
     Puma { version: PumaVersion },
-    /// Unicorn, Passenger: a process takes a request from a queue that all
+    /// Unicorn, Pitchfork, Passenger: a process takes a request from a queue that all
     /// share, and serves it on its one thread.
     OnePerProcess,
     /// One request per process too, but requests are dealt out in turn to

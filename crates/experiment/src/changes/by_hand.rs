@@ -74,6 +74,10 @@ fn call(kind: ServerKind, arm: &Arm, chosen: &Chosen) -> Option<String> {
                 "`{call} if worker.nr.zero?` as the first line of before_fork in config/unicorn.rb; Unicorn keeps one \
              before_fork only, so a second one would replace yours"
             )),
+            (ServerKind::Pitchfork, true) => Some(format!(
+                "`{call}` as the last line of after_mold_fork in config/pitchfork.rb; Pitchfork keeps one after_mold_fork only, so a \
+             second one would replace yours"
+            )),
             _ => Some(format!(
                 "{} in an initializer: each process calls it once the application is loaded, and the server's configuration \
              has no hook at that moment",

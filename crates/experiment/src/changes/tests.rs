@@ -38,6 +38,7 @@ fn all_settings(kind: ServerKind) -> Vec<Settings> {
         ServerKind::Unicorn | ServerKind::Passenger => {
             vec![settings(3, 1, false), settings(3, 1, true)]
         }
+        ServerKind::Pitchfork => vec![settings(3, 1, true)],
     }
 }
 
@@ -52,7 +53,7 @@ fn file(path: &str, text: &str) -> Option<File> {
 fn applications() -> [Files; 2] {
     let bare = Files {
         puma: file("config/puma.rb", ""),
-        unicorn: file("config/unicorn.rb", ""),
+        prefork: file("config/unicorn.rb", ""),
         apache: file("passenger.conf", ""),
         environment: file(".env", ""),
         ..Files::default()
@@ -120,9 +121,15 @@ fn is_there(knob: &Knob, value: &str, (added, by_hand): &(Vec<String>, Vec<Strin
 #[test]
 fn whatever_a_configuration_sets_is_in_a_diff_or_by_hand() {
     let mut seen = 0;
-    for kind in [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger] {
+    for kind in [
+        ServerKind::Puma,
+        ServerKind::Unicorn,
+        ServerKind::Pitchfork,
+        ServerKind::Passenger,
+    ] {
         let elsewhere = |knob: &Knob| match knob.place {
             Place::Configuration(Program::Puma) => kind != ServerKind::Puma,
+            Place::Configuration(Program::Pitchfork) => kind != ServerKind::Pitchfork,
             Place::Configuration(Program::Passenger) => kind != ServerKind::Passenger,
             _ => false,
         };
@@ -183,6 +190,7 @@ fn processes_threads_and_preloading_are_in_the_server_s_own_file() {
             ServerKind::Unicorn,
             ["worker_processes 3", "preload_app true", ""],
         ),
+        (ServerKind::Pitchfork, ["worker_processes 3", "", ""]),
         (
             ServerKind::Passenger,
             ["PassengerMaxPoolSize 3", "PassengerSpawnMethod smart", ""],

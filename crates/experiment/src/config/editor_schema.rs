@@ -41,7 +41,7 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
             (
                 "kind",
                 Like::Text,
-                "puma, unicorn or passenger (in Apache).",
+                "puma, unicorn, pitchfork or passenger (in Apache).",
             ),
             (
                 "command",
@@ -429,6 +429,7 @@ fn of_knobs() -> Map<String, Value> {
 fn of_knob(knob: &Knob) -> Value {
     let mut schema = match knob.kind {
         Kind::Whole { .. } => like(Like::Whole),
+        Kind::Counts { .. } => json!({"type": ["array", "integer", "string", "boolean"]}),
         Kind::Number { .. } => like(Like::Number),
         Kind::Switch => like(Like::Switch),
         Kind::OneOf(words) => json!({"enum": words}),

@@ -7,7 +7,12 @@ use knobs::{Place, Program};
 use run::Settings;
 use std::path::Path;
 
-const KINDS: [ServerKind; 3] = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger];
+const KINDS: [ServerKind; 4] = [
+    ServerKind::Puma,
+    ServerKind::Unicorn,
+    ServerKind::Pitchfork,
+    ServerKind::Passenger,
+];
 
 /// Which server the request names, Puma where it names none or one that is not known.
 pub fn named(request: &Request) -> ServerKind {
@@ -24,7 +29,7 @@ pub fn kind(request: &Request, problems: &mut Vec<Problem>) -> ServerKind {
         problems.push(Problem::of(
             asked,
             "no server that Powerband configures",
-            "give puma, unicorn or passenger, or a command of your own with server.command",
+            "give puma, unicorn, pitchfork or passenger, or a command of your own with server.command",
         ));
         ServerKind::Puma
     })
@@ -89,25 +94,15 @@ pub fn misplaced(
     let mut named = Vec::new();
     for arm in arms {
         for (program, knob) in arm.overlay.programs() {
-            let there = match program {
-                Program::Puma => kind == ServerKind::Puma && !takes_no_file(request),
-                Program::Passenger => kind == ServerKind::Passenger,
-                Program::Nginx => front.is_some(),
-            };
-            if !there && !named.contains(&knob) {
+            let remedy = not_started(program, request, kind, front);
+            if let Some(remedy) = remedy.filter(|_| !named.contains(&knob)) {
                 named.push(knob);
                 problems.push(Problem::with(
                     format!(
                         "{knob} is set, and no {} is started that takes it",
                         program.name()
                     ),
-                    match program {
-                        Program::Nginx => "set server.front = \"nginx\"".to_owned(),
-                        Program::Puma if kind == ServerKind::Puma => {
-                            "add -C {config} to server.command".to_owned()
-                        }
-                        _ => format!("set server.kind = {:?}", program.name().to_lowercase()),
-                    },
+                    remedy,
                 ));
             }
         }
@@ -120,6 +115,30 @@ pub fn misplaced(
 fn takes_no_file(request: &Request) -> bool {
     let command = request.command.as_ref();
     command.is_some_and(|command| !command.text.contains("{config}"))
+}
+
+/// What to set so that this program is started and takes directives; `None` where it is so.
+fn not_started(
+    program: Program,
+    request: &Request,
+    kind: ServerKind,
+    front: Option<&Front>,
+) -> Option<String> {
+    let server = match program {
+        Program::Puma => ServerKind::Puma,
+        Program::Pitchfork => ServerKind::Pitchfork,
+        Program::Passenger => ServerKind::Passenger,
+        Program::Nginx => {
+            return front
+                .is_none()
+                .then(|| "set server.front = \"nginx\"".to_owned());
+        }
+    };
+    if kind != server {
+        return Some(format!("set server.kind = {:?}", server.name()));
+    }
+    (kind == ServerKind::Puma && takes_no_file(request))
+        .then(|| "add -C {config} to server.command".to_owned())
 }
 
 /// Settings that this server cannot run with; `whose` they are.
@@ -144,6 +163,16 @@ pub fn impossible(
             format!("{whose}: workers = 0, and {} needs one", kind.name()),
             "give workers = 1 or more",
         ));
+    } else if let Some(always) = kind.preloads().filter(|&always| always != settings.preload) {
+        let does = if always { "always" } else { "never" };
+        problems.push(Problem::with(
+            format!(
+                "{whose}: preload = {}, and {} {does} loads the application before it forks",
+                settings.preload,
+                kind.title()
+            ),
+            "leave preload out",
+        ));
     }
     problems
 }
@@ -155,7 +184,7 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
         let settings = Settings {
             threads,
             workers,
-            preload: false,
+            preload: kind.preloads().unwrap_or(false),
         };
         impossible(kind, &asked.origin, settings)
     };
@@ -179,23 +208,16 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
     for asked in &request.knobs {
         let name = asked.text.split('=').next().unwrap_or_default().trim();
         let remedy = match knobs::find(name).map(|knob| knob.place) {
-            Some(Place::Configuration(Program::Passenger)) if kind != ServerKind::Passenger => {
-                "set server.kind = \"passenger\""
+            Some(Place::Configuration(program)) => not_started(program, request, kind, front),
+            Some(Place::Environment) => None,
+            None if name.starts_with(knobs::VALUE) => {
+                Some("placeholders are for compare and sweep".to_owned())
             }
-            Some(Place::Configuration(Program::Puma)) if kind != ServerKind::Puma => {
-                "set server.kind = \"puma\""
-            }
-            Some(Place::Configuration(Program::Puma)) if takes_no_file(request) => {
-                "add -C {config} to server.command"
-            }
-            Some(Place::Configuration(Program::Nginx)) if front.is_none() => {
-                "set server.front = \"nginx\""
-            }
-            None if name.starts_with(knobs::VALUE) => "placeholders are for compare and sweep",
-            None if knobs::is_known(name) && !name.starts_with(knobs::ENV) => {
-                "versions of gems are for compare and sweep"
-            }
-            _ => continue,
+            None => (knobs::is_known(name) && !name.starts_with(knobs::ENV))
+                .then(|| "versions of gems are for compare and sweep".to_owned()),
+        };
+        let Some(remedy) = remedy else {
+            continue;
         };
         let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
         problems.push(Problem::of(&shown, "tune cannot search it here", remedy));
@@ -335,6 +357,38 @@ mod tests {
         let knob = "puma.fork_worker=0";
         assert_eq!(told(ServerKind::Puma, "1,3", "0,2", knob).len(), 0);
         assert_eq!(told(ServerKind::Passenger, "1", "2", knob).len(), 1);
+        let knob = "pitchfork.refork_after=50,100";
+        assert_eq!(told(ServerKind::Pitchfork, "1", "1,2", knob).len(), 0);
+        let wrong = told(ServerKind::Unicorn, "1", "1,2", knob);
+        assert!(
+            wrong[0].contains("set server.kind = \"pitchfork\""),
+            "{wrong:?}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_always_preloads_is_told_apart() {
+        let settings = |workers, preload| Settings {
+            workers,
+            threads: 1,
+            preload,
+        };
+        let wrong = |workers, preload| {
+            let found = impossible(ServerKind::Pitchfork, "one", settings(workers, preload));
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong(2, true), [""; 0]);
+        let without = wrong(2, false);
+        assert!(
+            without.len() == 1 && without[0].contains("Pitchfork always loads"),
+            "{without:?}"
+        );
+        // Without workers nothing says whether to preload.
+        assert_eq!(wrong(0, false).len(), 1);
+        for preload in [false, true] {
+            let unicorn = impossible(ServerKind::Unicorn, "one", settings(2, preload));
+            assert!(unicorn.is_empty());
+        }
     }
 
     #[test]

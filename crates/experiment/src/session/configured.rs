@@ -33,15 +33,15 @@ pub fn without_workers(arms: &[Arm], own: impl FnOnce() -> Option<Settings>) -> 
 }
 
 /// What the application's own configuration asks for, else the server's default, and which of the two it is.
-pub fn configured(place: &Place, kind: ServerKind) -> (Settings, &'static str) {
+pub fn configured(place: &Place, kind: ServerKind) -> (Settings, String) {
     let found = place.configured_settings();
     let how = match (found, kind) {
-        (Some(_), _) => "as the application is configured",
-        (None, ServerKind::Passenger) => "Passenger's default",
-        (None, ServerKind::Puma) => "Puma's default, since the configuration could not be read",
-        (None, ServerKind::Unicorn) => {
-            "Unicorn's default, since the configuration could not be read"
-        }
+        (Some(_), _) => "as the application is configured".to_owned(),
+        (None, ServerKind::Passenger) => "Passenger's default".to_owned(),
+        (None, _) => format!(
+            "{}'s default, since the configuration could not be read",
+            kind.title()
+        ),
     };
     (found.unwrap_or(kind.defaults()), how)
 }

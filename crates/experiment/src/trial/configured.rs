@@ -12,7 +12,6 @@ use std::str::FromStr;
 /// The server's command and options, and what stands in front of it.
 pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
     let overlay = &arm.overlay;
-    let ruby = bench.ruby(arm);
     spec.command = bench.place(arm).command.clone();
     spec.pool = overlay.pool();
     spec.puma = puma_statements::of(overlay);
@@ -24,7 +23,7 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
             }
         }
         ServerCommand::Passenger(passenger) => {
-            passenger.ruby = ruby.map(|ruby| ruby.program.clone());
+            passenger.ruby = bench.ruby(arm).map(|ruby| ruby.program.clone());
             let asked = Directives(overlay.directives(Program::Passenger));
             asked.apply("PassengerMinInstances", &mut passenger.min_instances);
             asked.apply(
@@ -37,15 +36,12 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
             );
             asked.apply("PassengerMaxRequests", &mut passenger.max_requests);
         }
-        // A script's first line may name a Ruby of its own.
-        ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
-            // A program that RubyGems starts would activate the newest version.
-            let bundled = bench.arm_environments.bundle(overlay).is_some();
-            if bundled && program.first().is_some_and(|word| word != "bundle") {
-                program.splice(0..0, ["bundle".to_owned(), "exec".to_owned()]);
-            }
-            let by = ruby.map(|ruby| [ruby.program.display().to_string(), "-S".to_owned()]);
-            program.splice(0..0, by.into_iter().flatten());
+        ServerCommand::Puma { program, .. } => in_its_ruby(program, bench, arm),
+        ServerCommand::Prefork(prefork) => {
+            in_its_ruby(&mut prefork.program, bench, arm);
+            let asked = Directives(overlay.directives(Program::Pitchfork));
+            prefork.refork_after = asked.value("refork_after");
+            prefork.refork_max_unavailable = asked.value("refork_max_unavailable");
         }
     }
     spec.front = bench.experiment.front.map(|front| {
@@ -58,24 +54,37 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
         asked.apply("worker_processes", &mut nginx.workers);
         asked.apply("keepalive", &mut nginx.keepalive);
         asked.apply("proxy_buffers", &mut nginx.proxy_buffers.0);
-        if let Some(on) = asked.number::<u8>("proxy_buffering") {
+        if let Some(on) = asked.value::<u8>("proxy_buffering") {
             nginx.proxy_buffering = on == 1;
         }
         nginx
     });
 }
 
+/// Starts the program with the arm's Ruby and bundle.
+fn in_its_ruby(program: &mut Vec<String>, bench: &Bench<'_>, arm: &Arm) {
+    // A program that RubyGems starts would activate the newest version.
+    let bundled = bench.arm_environments.bundle(&arm.overlay).is_some();
+    if bundled && program.first().is_some_and(|word| word != "bundle") {
+        program.splice(0..0, ["bundle".to_owned(), "exec".to_owned()]);
+    }
+    // A script's first line may name a Ruby of its own.
+    let ruby = bench.ruby(arm);
+    let by = ruby.map(|ruby| [ruby.program.display().to_string(), "-S".to_owned()]);
+    program.splice(0..0, by.into_iter().flatten());
+}
+
 /// Directives and their values, which the catalogue has checked.
 struct Directives(BTreeMap<&'static str, String>);
 
 impl Directives {
-    fn number<T: FromStr>(&self, directive: &str) -> Option<T> {
+    fn value<T: FromStr>(&self, directive: &str) -> Option<T> {
         self.0.get(directive)?.parse().ok()
     }
 
     /// Where it is set, in place of what there is.
     fn apply<T: FromStr>(&self, directive: &str, place: &mut T) {
-        if let Some(value) = self.number(directive) {
+        if let Some(value) = self.value(directive) {
             *place = value;
         }
     }

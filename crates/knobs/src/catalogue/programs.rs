@@ -129,6 +129,37 @@ pub const KNOBS: &[Knob] = &[
         "5",
         "Threads over the maximum for requests that the application marks as waiting for I/O. Puma 8 and newer.",
     ),
+    Knob {
+        caution: "Read Pitchfork's FORK_SAFETY.md first: a library that does not survive a fork breaks the next generation. A trial \
+                  that answers fewer requests than the first number measures no reforking.",
+        ..directive(
+            "pitchfork.refork_after",
+            Program::Pitchfork,
+            "refork_after",
+            Kind::Counts {
+                least: 1,
+                most: 100_000_000,
+                of: "requests",
+            },
+            "off",
+            "50,100,1000",
+            "Requests of a worker after which the next generation of workers is forked from it, so that they share what it has warmed \
+             up: one number for each generation, the last for all that follow.",
+        )
+    },
+    directive(
+        "pitchfork.refork_max_unavailable",
+        Program::Pitchfork,
+        "refork_max_unavailable",
+        Kind::Whole {
+            least: 1,
+            most: 256,
+            of: "workers",
+        },
+        "a tenth of the workers, at least 1",
+        "2",
+        "Workers that are replaced at the same time when a generation follows another.",
+    ),
     directive(
         "passenger.min_instances",
         Program::Passenger,

@@ -7,6 +7,13 @@ use proptest::prelude::*;
 fn taken(kind: Kind) -> BoxedStrategy<String> {
     match kind {
         Kind::Whole { least, most, .. } => (least..=most).prop_map(|n| n.to_string()).boxed(),
+        Kind::Counts { least, most, .. } => {
+            let counts = proptest::collection::vec(least..=most, 1..4);
+            let counts = counts.prop_map(|all| all.iter().map(u64::to_string).collect::<Vec<_>>());
+            let ends = prop_oneof![Just(""), Just(",false")];
+            let listed = (counts, ends).prop_map(|(all, end)| format!("{}{end}", all.join(",")));
+            prop_oneof![8 => listed, 1 => Just("off".to_owned())].boxed()
+        }
         Kind::Size { least, most } => size(least, most),
         Kind::Milliseconds { least, most } => (least..=most).prop_map(|n| format!("{n}ms")).boxed(),
         Kind::Number { over, most, .. } => (0.0f64..1.0)

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::support::{App, never, start, working_in};
-use servers::{Nginx, PassengerSpec, Ready, ServerCommand, ServerSpec, ServiceSpec, StartError};
+use servers::{
+    Nginx, PassengerSpec, PreforkServer, PreforkSpec, Ready, ServerCommand, ServerSpec,
+    ServiceSpec, StartError,
+};
 
 /// Listens on this port as a service, which starts before the server, and says nothing to anybody.
 fn taker(app: &App, port: u16) -> ServiceSpec {
@@ -19,11 +22,12 @@ fn taker(app: &App, port: u16) -> ServiceSpec {
     }
 }
 
+fn prefork(server: PreforkServer) -> ServerCommand {
+    ServerCommand::Prefork(PreforkSpec::of(server, vec![server.program().into()]))
+}
+
 fn unicorn() -> ServerCommand {
-    ServerCommand::Unicorn {
-        program: vec!["unicorn".into()],
-        config: None,
-    }
+    prefork(PreforkServer::Unicorn)
 }
 
 #[test]
@@ -42,6 +46,9 @@ fn one_that_was_asked_for_is_told_to_be_in_use() {
     let mut all = vec![spec.clone(), with(unicorn()), fronted];
     if !crate::support::without_passenger() {
         all.push(with(passenger));
+    }
+    if !crate::support::without_pitchfork() {
+        all.push(with(prefork(PreforkServer::Pitchfork)));
     }
     for given in all {
         let port = servers::free_port().unwrap();

@@ -5,6 +5,7 @@ mod lost_ports;
 mod nginx;
 mod nothing_left;
 mod passenger;
+mod pitchfork;
 mod processes;
 mod puma;
 #[path = "../support/mod.rs"]

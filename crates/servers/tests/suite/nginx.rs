@@ -10,7 +10,7 @@ use crate::support::{
     App, SLOW, eventually, get, is_gone, never, start, stop_during_a_request, working_in,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use servers::{Nginx, ServerCommand, ServerSpec, StartError};
+use servers::{Nginx, PreforkServer, PreforkSpec, ServerCommand, ServerSpec, StartError};
 
 const ECHO: &str = "run lambda { |env|
   names = %w[HTTP_HOST HTTP_X_REQUEST_START HTTP_X_FORWARDED_FOR HTTP_X_FORWARDED_PROTO HTTP_CONNECTION SERVER_PROTOCOL]
@@ -145,10 +145,8 @@ fn requests_in_flight_are_answered_before_the_end() {
 #[test]
 fn unicorn_stands_behind_it_too() {
     let app = App::new(ECHO);
-    let command = ServerCommand::Unicorn {
-        program: vec!["unicorn".into()],
-        config: None,
-    };
+    let unicorn = PreforkSpec::of(PreforkServer::Unicorn, vec!["unicorn".into()]);
+    let command = ServerCommand::Prefork(unicorn);
     let nginx = Nginx {
         keepalive: 8,
         ..Nginx::default()

@@ -8,7 +8,7 @@ use crate::support::{
     App, SLOW, eventually, get, is_gone, never, start, stop_during_a_request, working_in,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use servers::{ServerCommand, ServerSpec, StartError};
+use servers::{PreforkServer, PreforkSpec, ServerCommand, ServerSpec, StartError};
 
 fn unicorn(app: &App, workers: u16, preload: bool) -> ServerSpec {
     ServerSpec {
@@ -19,7 +19,10 @@ fn unicorn(app: &App, workers: u16, preload: bool) -> ServerSpec {
 
 fn command(program: &[&str], config: Option<PathBuf>) -> ServerCommand {
     let program = program.iter().map(|word| (*word).to_string()).collect();
-    ServerCommand::Unicorn { program, config }
+    ServerCommand::Prefork(PreforkSpec {
+        config,
+        ..PreforkSpec::of(PreforkServer::Unicorn, program)
+    })
 }
 
 #[test]
@@ -74,13 +77,14 @@ after_worker_ready { |server, worker| File.write(\"ready-#{worker.nr}\", '') }
         let path = app.write(place, own);
         let config = |given: &PathBuf| app.path().join(given);
         let command = match command {
-            ServerCommand::Unicorn {
-                program,
+            ServerCommand::Prefork(PreforkSpec {
                 config: Some(given),
-            } => ServerCommand::Unicorn {
                 program,
+                ..
+            }) => ServerCommand::Prefork(PreforkSpec {
                 config: Some(config(&given)),
-            },
+                ..PreforkSpec::of(PreforkServer::Unicorn, program)
+            }),
             other => other,
         };
         let server = start(&ServerSpec {

@@ -153,6 +153,19 @@ pub fn flights(flight_dir: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Says that Pitchfork is not installed, if it is not: Debian has no package of it.
+#[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
+pub fn without_pitchfork() -> bool {
+    let missing = std::process::Command::new("pitchfork")
+        .arg("--version")
+        .output()
+        .is_err();
+    if missing {
+        eprintln!("not tested: Pitchfork is not installed");
+    }
+    missing
+}
+
 /// Says why Passenger cannot run here, if it cannot. Where no file shows that this is a container, its watchdog asks the
 /// first process, and aborts when it may not.
 #[allow(clippy::print_stderr, reason = "a test that did nothing says so")]

@@ -54,6 +54,21 @@ module Powerband
         end
       end
 
+      # Prepended to Pitchfork::HttpServer.
+      module Pitchfork
+        private
+
+        def build_app!
+          Powerband.setup&.before_application
+          super
+        end
+
+        # In the mold that has loaded the application, and in each that a worker has forked: before it forks workers.
+        def init_mold_process(mold)
+          super.tap { Powerband.setup&.forking(mold.generation) }
+        end
+      end
+
       # Prepended to the singleton class of PhusionPassenger::LoaderSharedHelpers. Bundler is set up by then.
       module PassengerLoader
         def before_loading_app_code_step2(*)
@@ -72,7 +87,8 @@ module Powerband
 
       MODULES = {
         "Puma::Runner" => PumaRunner, "Puma::Cluster" => PumaCluster, "Puma::Cluster::Worker" => PumaWorker,
-        "Unicorn::HttpServer" => Unicorn, "PhusionPassenger::LoaderSharedHelpers" => PassengerLoader,
+        "Unicorn::HttpServer" => Unicorn, "Pitchfork::HttpServer" => Pitchfork,
+        "PhusionPassenger::LoaderSharedHelpers" => PassengerLoader,
         "PhusionPassenger::PreloaderSharedHelpers" => PassengerPreloader
       }.freeze
 
@@ -143,9 +159,10 @@ module Powerband
           options[:out_of_band] = [*present, PumaOutOfBand.new(server, out_of_band)]
         end
 
-        # A worker has one thread: after its answer is written and the connection closed, nothing is in flight.
-        def into_unicorn(_out_of_band)
-          Wrapping.wrap(::Unicorn::HttpServer, :process_client, as: "powerband_setup") { |call| format(UNICORN_BODY, call) }
+        # A worker has one thread: after its answer is written and the connection closed, nothing is in flight. `owner`: Unicorn's
+        # or Pitchfork's class.
+        def into_unicorn(owner)
+          Wrapping.wrap(owner, :process_client, as: "powerband_setup") { |call| format(UNICORN_BODY, call) }
         end
 
         def into_passenger(middleware, out_of_band)

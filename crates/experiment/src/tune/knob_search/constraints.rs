@@ -1,7 +1,7 @@
 //! Which values mean nothing with which others, and which give others their meaning.
 
 use crate::arm_environment::RejectedValue;
-use crate::request::SearchKnob;
+use crate::request::{SearchKnob, ServerKind};
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
 
@@ -40,6 +40,12 @@ pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[RejectedValue])
         }
     }
     forbidden
+}
+
+/// Where a server leaves no choice whether to preload: what it never does.
+pub fn without_choice(kind: ServerKind) -> Option<Forbidden> {
+    let always = kind.preloads()?;
+    Some(Forbidden(vec![(PRELOAD, usize::from(!always))]))
 }
 
 /// The value with the Ruby that does not take it.

@@ -4,7 +4,7 @@ use super::super::answer::limits;
 use super::super::candidates::{CandidateArm, fits};
 use super::super::model;
 use super::constraints::{
-    PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning,
+    PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning, without_choice,
 };
 use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
@@ -67,7 +67,10 @@ impl Searched {
             threads: &threads,
         };
         let apart = procedure.trials.rejected_values();
-        Searched::of(today, candidates, named, experiment.knobs.clone(), apart)
+        let mut searched = Searched::of(today, candidates, named, experiment.knobs.clone(), apart)?;
+        let without_choice = without_choice(experiment.kind);
+        searched.space.forbidden.extend(without_choice);
+        Ok(searched)
     }
 
     fn of(

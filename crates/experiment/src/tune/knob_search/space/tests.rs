@@ -1,4 +1,5 @@
 use super::*;
+use crate::request::ServerKind;
 
 fn settings(workers: u16, threads: u16, preload: bool) -> Settings {
     Settings {
@@ -210,4 +211,19 @@ fn outcome(searched: &Searched, found: Found) -> Outcome {
         trials_of: Vec::new(),
         left_out: Vec::new(),
     }
+}
+
+#[test]
+fn a_server_that_always_preloads_is_searched_with_nothing_else() {
+    let today = settings(2, 1, true);
+    let knobs = vec![knob("malloc_arena_max", &["2"])];
+    let of = |kind| {
+        let found = Searched::of(today, Vec::new(), Named::default(), knobs.clone(), &[]);
+        let mut space = found.unwrap().space;
+        space.forbidden.extend(without_choice(kind));
+        let today = space.baseline();
+        (space.allows(&today), space.allows(&today.with(PRELOAD, 0)))
+    };
+    assert_eq!(of(ServerKind::Pitchfork), (true, false));
+    assert_eq!(of(ServerKind::Unicorn), (true, true));
 }

@@ -1,0 +1,442 @@
+//! Unicorn, and Pitchfork, its fork: the configuration that makes it run with the settings asked for, and what it says of
+//! itself.
+//!
+//! Read in the sources of Unicorn 6.1 and Pitchfork 0.18 (`configurator.rb`, `http_server.rb`): it takes one configuration
+//! file, each directive of which replaces what was there before, and has no command that asks it for its state. So the
+//! generated file evaluates the application's own first, as the server itself would, then says what is under test;
+//! each worker that is ready adds a line to a file that was opened by its parent, because a worker
+//! may have become another user by then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bundler;
+use crate::control::StatusError;
+use crate::error::StartError;
+use crate::files::{absent, private_file, ruby_string};
+use crate::guard::Guard;
+use crate::handle::{Handle, Progress};
+use crate::prepared::Prepared;
+use crate::proc;
+use crate::read_back::{Mismatch, ReadBack};
+use crate::spec::{PreforkServer, PreforkSpec, ServerSpec, Settings};
+
+/// SIGTERM would cut off clients that Unicorn is answering; to Pitchfork both are the same.
+const ORDERLY_END: Signal = Signal::QUIT;
+
+/// How long a worker may be missing that is being replaced, as Pitchfork's are whenever it reforks.
+const REPLACED_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The words that start the server for this application: `bundle exec unicorn` where its Gemfile.lock names Unicorn and that
+/// works, else plain `unicorn`, as for an application that the system's packages installed.
+pub fn default_prefork_command(server: PreforkServer, app_dir: &Path) -> Vec<String> {
+    bundler::command(app_dir, server.program())
+}
+
+/// Where a server that was started says what it runs with.
+#[derive(Debug)]
+struct Prefork {
+    /// A line for each worker that became ready.
+    ready: PathBuf,
+    workers_asked: u16,
+    asked: PreforkSpec,
+}
+
+/// What a worker says once it is ready.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct ReadyWorker {
+    nr: u16,
+    pid: u32,
+    preload: bool,
+    version: String,
+    /// Of Pitchfork alone.
+    refork_after: Option<Value>,
+    refork_max_unavailable: Option<u16>,
+}
+
+/// Writes the generated configuration.
+pub(crate) fn prepare(
+    spec: &ServerSpec,
+    asked: &PreforkSpec,
+    port: u16,
+    env: BTreeMap<String, String>,
+) -> Result<Prepared, StartError> {
+    let program = asked.server.program();
+    let file = |suffix: &str| spec.work_dir.join(format!("{program}{suffix}"));
+    let (generated, ready, pid) = (file(".rb"), file("-ready"), file(".pid"));
+    let own = config_of(asked, &spec.app_dir, &env["RACK_ENV"]);
+    absent(&ready)?;
+    // A master that was killed leaves it, and Unicorn refuses to start where its number is taken again.
+    absent(&pid)?;
+    let text = config_text(spec.settings, asked, own.as_deref(), port, &ready, &pid);
+    private_file(&generated, &text)?;
+    let mut words = asked.program.clone();
+    words.extend(["-c".into(), generated.display().to_string()]);
+    Ok(Prepared {
+        words,
+        env,
+        remove: vec![pid, generated].into(),
+        handle: Box::new(Prefork {
+            ready,
+            workers_asked: spec.settings.workers,
+            asked: asked.clone(),
+        }),
+    })
+}
+
+/// The application's own configuration: what was given, what the command names, else the first that is there.
+pub(crate) fn config_of(asked: &PreforkSpec, app_dir: &Path, env_name: &str) -> Option<PathBuf> {
+    let given = asked.config.clone();
+    given
+        .or_else(|| named_in(&asked.program).map(|name| app_dir.join(name)))
+        .or_else(|| own_config(asked.server, app_dir, env_name))
+}
+
+/// The file that a command names, which the generated one takes the place of.
+fn named_in(program: &[String]) -> Option<&str> {
+    let mut words = program.iter().map(String::as_str);
+    let mut found = None;
+    while let Some(word) = words.next() {
+        if word == "-c" || word == "--config-file" {
+            found = words.next();
+        } else if let Some(name) = word.strip_prefix("--config-file=") {
+            found = Some(name);
+        }
+    }
+    found
+}
+
+/// Where applications keep it. Unicorn itself has no default path: its command line names the file. Pitchfork looks for one.
+fn own_config(server: PreforkServer, app_dir: &Path, env_name: &str) -> Option<PathBuf> {
+    let names = match server {
+        PreforkServer::Unicorn => vec![
+            format!("config/unicorn/{env_name}.rb"),
+            "config/unicorn.rb".into(),
+        ],
+        PreforkServer::Pitchfork => vec!["config/pitchfork.rb".into()],
+    };
+    let mut paths = names.iter().map(|name| app_dir.join(name));
+    paths.find(|path| path.is_file())
+}
+
+fn config_text(
+    settings: Settings,
+    asked: &PreforkSpec,
+    own: Option<&Path>,
+    port: u16,
+    ready: &Path,
+    pid: &Path,
+) -> String {
+    let literal = |path: &Path| ruby_string(&path.display().to_string());
+    let own = own.map_or_else(String::new, |path| {
+        let path = literal(path);
+        format!("instance_eval(File.read({path}), {path})\n")
+    });
+    let InRuby {
+        listen_options,
+        directives,
+        keep,
+        says,
+        no_worker,
+    } = match asked.server {
+        PreforkServer::Unicorn => of_unicorn(settings, &literal(pid)),
+        PreforkServer::Pitchfork => of_pitchfork(asked),
+    };
+    // The backlog and the socket's options are the application's own choice. A port that is in use fails at
+    // once: another is tried. A worker that cannot build the application would be started again for ever.
+    format!(
+        r##"# Written by powerband for one start of the server.
+{own}
+options = Array(set[:listeners]).first.then {{ |address| set[:listener_opts].fetch(address, {{}}) }}
+set[:listeners] = []
+listen "127.0.0.1:{port}", options.slice({listen_options}).merge(tries: 0)
+worker_processes {workers}
+{directives}
+ready = File.open({ready}, File::WRONLY | File::APPEND | File::CREAT, 0o600)
+{keep}was_ready = set[:after_worker_ready]
+after_worker_ready do |server, worker|
+  was_ready.call(server, worker)
+{says}
+  ready.syswrite(format("{{\"nr\":%d,\"pid\":%d,%s}}\n", worker.nr, $$, says))
+end
+was_gone = set[:after_worker_exit]
+after_worker_exit do |server, worker, status|
+  was_gone.call(server, worker, status)
+  exit!(1) unless status.success? || {no_worker}File.read({ready}).include?("\"pid\":#{{status.pid}},")
+end
+"##,
+        workers = settings.workers,
+        ready = literal(ready),
+    )
+}
+
+/// What the generated file says of one of the servers alone.
+struct InRuby {
+    /// Options of a socket that the application may have chosen.
+    listen_options: &'static str,
+    directives: String,
+    /// A statement that keeps the file of ready workers open.
+    keep: &'static str,
+    /// Makes `says`, the rest of a ready worker's line.
+    says: &'static str,
+    /// A condition under which it is no worker that has ended, with its `||`.
+    no_worker: &'static str,
+}
+
+/// Redirections go back to the log that powerband shows, and the pid file of a server that runs already is left alone.
+fn of_unicorn(settings: Settings, pid: &str) -> InRuby {
+    InRuby {
+        listen_options: ":backlog, :rcvbuf, :sndbuf, :tcp_nodelay, :tcp_nopush",
+        directives: format!(
+            "preload_app {}\npid {pid}\nstderr_path nil\nstdout_path nil\n",
+            settings.preload
+        ),
+        keep: "",
+        says: r#"  says = format("\"preload\":%s,\"version\":\"%s\"", server.preload_app ? true : false, Unicorn::Const::UNICORN_VERSION)"#,
+        no_worker: "",
+    }
+}
+
+/// It always preloads. Its queues are the application's choice, too. Where the application closes what a new mold has inherited
+/// (`Pitchfork::Info.close_all_ios!`), a file that Pitchfork does not know would be closed as well. A mold that fails is no
+/// worker: the first one ends Pitchfork, and another one is made in place of a later one.
+fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
+    let after = asked.refork_after.as_ref();
+    let after = after.map(|counts| format!("refork_after {counts}\n"));
+    let most = asked.refork_max_unavailable;
+    let most = most.map(|workers| format!("refork_max_unavailable {workers}\n"));
+    InRuby {
+        listen_options: ":backlog, :rcvbuf, :sndbuf, :tcp_nodelay, :tcp_nopush, :queues, :queues_per_worker",
+        directives: after.into_iter().chain(most).collect(),
+        keep: "Pitchfork::Info.keep_io(ready)\n",
+        says: r#"  counts = server.instance_variable_get(:@refork_condition)&.instance_variable_get(:@limits)
+  says = format("\"preload\":true,\"version\":\"%s\",\"refork_after\":%s,\"refork_max_unavailable\":%d", Pitchfork::VERSION,
+                counts ? "[#{counts.map { |count| count || false }.join(',')}]" : "null", server.send(:refork_max_unavailable))"#,
+        no_worker: "worker.nr.nil? || ",
+    }
+}
+
+impl Prefork {
+    /// The workers that said that they are ready and live, by number.
+    fn ready_workers(&self, master: u32) -> BTreeMap<u16, ReadyWorker> {
+        let text = std::fs::read_to_string(&self.ready).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        lines
+            .filter(|worker: &ReadyWorker| {
+                let stat = proc::stat(worker.pid);
+                stat.is_some_and(|stat| stat.parent == master && !stat.is_dead())
+            })
+            .map(|worker| (worker.nr, worker))
+            .collect()
+    }
+
+    /// The same, once all that were asked for are there again or that takes too long.
+    fn all_workers(&self, master: u32) -> Vec<ReadyWorker> {
+        let end = Instant::now() + REPLACED_WITHIN;
+        loop {
+            let workers = self.ready_workers(master);
+            if workers.len() >= usize::from(self.workers_asked) || Instant::now() >= end {
+                return workers.into_values().collect();
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}
+
+impl Handle for Prefork {
+    fn progress(&self, master: u32) -> Progress {
+        let (ready, of) = (
+            self.ready_workers(master).len(),
+            usize::from(self.workers_asked),
+        );
+        if ready < of {
+            Progress::Missing(format!("{ready} of {of} workers are ready"))
+        } else {
+            Progress::Complete
+        }
+    }
+
+    fn workers(&self, master: u32) -> BTreeSet<u32> {
+        let workers = self.ready_workers(master);
+        workers.values().map(|worker| worker.pid).collect()
+    }
+
+    fn read_back(&self, asked: Settings, master: u32) -> Result<ReadBack, StatusError> {
+        let workers = self.all_workers(master);
+        let mut read = compare(asked, self.asked.server, &workers);
+        let not_taken = workers
+            .iter()
+            .find_map(|worker| not_reforked(&self.asked, worker));
+        read.mismatches.extend(not_taken);
+        Ok(read)
+    }
+
+    fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
+        if guard.signal(id, ORDERLY_END) {
+            guard.wait_exit(id, grace);
+        }
+    }
+}
+
+fn compare(asked: Settings, server: PreforkServer, workers: &[ReadyWorker]) -> ReadBack {
+    let mut mismatches = Vec::new();
+    if workers.len() != usize::from(asked.workers) {
+        mismatches.push(Mismatch {
+            knob: "workers".into(),
+            asked: asked.workers.to_string(),
+            runs_with: workers.len().to_string(),
+            hint: "workers ended, or something tells the server to have more or fewer of them; look at its log",
+        });
+    }
+    let preload = workers.first().map(|worker| worker.preload);
+    if let Some(runs_with) = preload.filter(|&preload| preload != asked.preload) {
+        mismatches.push(Mismatch {
+            knob: "preload".into(),
+            asked: asked.preload.to_string(),
+            runs_with: runs_with.to_string(),
+            hint: "the application changes it once the server runs; remove that there",
+        });
+    }
+    ReadBack {
+        workers: workers.len(),
+        max_threads: vec![1; workers.len()],
+        min_threads: Some(1),
+        preload,
+        server: workers
+            .first()
+            .map(|worker| format!("{} {}", server.name(), worker.version)),
+        front: None,
+        mismatches,
+    }
+}
+
+/// What of Pitchfork's own settings a worker does not have.
+fn not_reforked(asked: &PreforkSpec, worker: &ReadyWorker) -> Option<Mismatch> {
+    let mismatch = |knob: &'static str, asked: String, runs_with: Option<String>| Mismatch {
+        knob: knob.into(),
+        asked,
+        runs_with: runs_with.unwrap_or_else(|| "nothing".into()),
+        hint: "the application changes it once the server runs; remove that there",
+    };
+    let counts = asked.refork_after.as_ref();
+    let other = counts.filter(|counts| worker.refork_after.as_ref() != Some(&counts.json()));
+    if let Some(counts) = other {
+        let runs_with = worker.refork_after.as_ref().map(Value::to_string);
+        return Some(mismatch(
+            "pitchfork.refork_after",
+            counts.to_string(),
+            runs_with,
+        ));
+    }
+    let most = asked.refork_max_unavailable?;
+    let found = worker.refork_max_unavailable;
+    (found != Some(most)).then(|| {
+        let runs_with = found.map(|found| found.to_string());
+        mismatch(
+            "pitchfork.refork_max_unavailable",
+            most.to_string(),
+            runs_with,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Settings = Settings {
+        threads: 1,
+        workers: 2,
+        preload: true,
+    };
+
+    #[test]
+    fn the_file_that_a_command_names_is_found() {
+        let named = |words: &str| {
+            let words: Vec<String> = words.split(' ').map(String::from).collect();
+            named_in(&words).map(String::from)
+        };
+        assert_eq!(named("unicorn -c a.rb -E x -c b.rb"), Some("b.rb".into()));
+        assert_eq!(named("unicorn --config-file=c.rb"), Some("c.rb".into()));
+        assert_eq!(named("bundle exec unicorn"), None);
+    }
+
+    fn spec(server: PreforkServer) -> PreforkSpec {
+        PreforkSpec {
+            refork_after: Some("50,100,false".parse().unwrap()),
+            refork_max_unavailable: Some(2),
+            ..PreforkSpec::of(server, vec![server.program().into()])
+        }
+    }
+
+    fn worker(nr: u16, preload: bool) -> ReadyWorker {
+        ReadyWorker {
+            nr,
+            pid: 7,
+            preload,
+            version: "6.1.0".into(),
+            refork_after: None,
+            refork_max_unavailable: None,
+        }
+    }
+
+    #[test]
+    fn what_is_under_test_comes_after_the_applications_own() {
+        for (server, directives) in [
+            (PreforkServer::Unicorn, "preload_app true\n"),
+            (
+                PreforkServer::Pitchfork,
+                "refork_after [50,100,false]\nrefork_max_unavailable 2\n",
+            ),
+        ] {
+            let own = Some(Path::new("/a/it's.rb"));
+            let paths = (Path::new("/w/r"), Path::new("/w/p"));
+            let text = config_text(ASKED, &spec(server), own, 80, paths.0, paths.1);
+            let own = text
+                .find(r"instance_eval(File.read('/a/it\'s.rb')")
+                .unwrap();
+            let set = text.find(&format!("worker_processes 2\n{directives}"));
+            assert!(Some(own) < set, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_setting_that_did_not_take_is_named() {
+        let server = PreforkServer::Unicorn;
+        let read = compare(ASKED, server, &[worker(0, true), worker(1, true)]);
+        assert_eq!(read.mismatches, []);
+        assert_eq!(read.server.as_deref(), Some("Unicorn 6.1.0"));
+        let read = compare(ASKED, server, &[worker(1, false)]);
+        let knobs: Vec<_> = read.mismatches.iter().map(|m| m.knob.as_ref()).collect();
+        assert_eq!(knobs, ["workers", "preload"]);
+    }
+
+    #[test]
+    fn reforking_that_did_not_take_is_named() {
+        let asked = spec(PreforkServer::Pitchfork);
+        let told = |after: Option<&str>, most| {
+            let worker = ReadyWorker {
+                refork_after: after.map(|text| serde_json::from_str(text).unwrap()),
+                refork_max_unavailable: most,
+                ..worker(0, true)
+            };
+            not_reforked(&asked, &worker).map(|m| (m.knob.into_owned(), m.runs_with))
+        };
+        let after = |runs: &str| Some(("pitchfork.refork_after".to_owned(), runs.to_owned()));
+        assert_eq!(told(Some("[50,100,false]"), Some(2)), None);
+        assert_eq!(told(Some("[50]"), Some(2)), after("[50]"));
+        assert_eq!(told(None, Some(2)), after("nothing"));
+        let most = told(Some("[50,100,false]"), Some(1)).unwrap();
+        assert_eq!(most.0, "pitchfork.refork_max_unavailable");
+        let nothing_asked = PreforkSpec::of(PreforkServer::Pitchfork, Vec::new());
+        assert_eq!(not_reforked(&nothing_asked, &worker(0, true)), None);
+    }
+}
