@@ -5,6 +5,7 @@ require "minitest"
 require "open3"
 require "tmpdir"
 require_relative "../script/matrix_cells"
+require_relative "../script/matrix_recipe"
 require_relative "../script/matrix_results"
 require_relative "../script/matrix_root"
 
@@ -33,12 +34,27 @@ class MatrixTest < Minitest::Test
     assert_equal ["", 0], [err, status.exitstatus]
     assert_equal CELLS.map(&:name), out.lines.map { |line| line[/\S+/] }
     assert_match(/^testing-puma +testing: puma$/, out)
+    assert_match(/^alpine +--root: puma, rails, packages without dpkg$/, out)
+  end
+
+  def test_the_root_that_is_given_is_alpines_and_for_its_cell_alone
+    FileUtils.mkdir_p(File.join(@dir, "given/etc"))
+    given = ["--root", File.join(@dir, "given")]
+    assert_refused(%r{No such file or directory .*/etc/alpine-release}, "alpine", *given)
+    File.write(File.join(@dir, "given/etc/alpine-release"), "3.20.3\n")
+    ["alpine", ["testing", *given], ["alpine", "testing", *given]].each do |words|
+      assert_refused(/--root FOLDER and the cell alpine belong together; give both/, *words)
+    end
+    assert_refused(%r{no /nowhere/powerband}, "alpine", *given, env: { "POWERBAND_BINARY" => "/nowhere/powerband" })
+    recipe = Recipe.new(CELLS.find { |cell| cell.name == "alpine" }, @dir, from: File.join(@dir, "given"))
+    assert_equal %w[alpine 3.20.3], [recipe.root.name, recipe.suite]
+    refute_path_exists File.join(@dir, "target")
   end
 
   def test_what_is_in_no_cell_is_refused_before_a_root_is_made
     assert_refused(/no cell debian11; there are debian12, /, "debian11")
     assert_refused(/invalid argument: --only turbo/, "--only", "turbo")
-    assert_refused(/--only rails is no row of testing-puma; name one of debian13, testing, unstable$/,
+    assert_refused(/--only rails is no row of testing-puma; name one of debian13, testing, unstable, alpine$/,
                    "testing-puma", "--only", "rails")
     assert_refused(/--only falcon is no row of debian12, .*; name one of others$/, "--only", "falcon")
     assert_refused(/--step knobs is no step of sidekiq; name one of agent$/, "testing", "--only", "sidekiq", "--step", "knobs")

@@ -3,12 +3,17 @@
 # The cells of script/matrix, and what is run on each: tests of gem/test and e2e that exist anyway. A row is one server or library
 # in a cell, a step one column of the table.
 
-# `suite`: the Debian release; `sources`: other suites, of which named packages are installed; `newer`: packages of the first of
-# them, with what they need of it; `built`: gems that are compiled from Debian's source packages, `PACKAGE/SUITE`; `needs`: gems
-# that must be given; `ruby`: its name on PATH, nil where it must be given.
+# `suite`: the Debian release, nil where a root must be given; `sources`: other suites, of which named packages are installed;
+# `newer`: packages of the first of them, with what they need of it; `built`: gems that are compiled from Debian's packages of
+# sources, `PACKAGE/SUITE`; `needs`: gems that must be given; `ruby`: its name on PATH, nil where it must be given.
 Cell = Struct.new(:name, :suite, :packages, :rows, :sources, :newer, :built, :needs, :ruby, keyword_init: true) do
-  def initialize(sources: [], newer: [], built: [], needs: [], ruby: "ruby", **rest)
+  def initialize(packages: [], sources: [], newer: [], built: [], needs: [], ruby: "ruby", **rest)
     super
+  end
+
+  # Whether nothing must be given for it.
+  def self_sufficient?
+    suite && ruby && needs.empty?
   end
 end
 
@@ -54,11 +59,14 @@ OLD_RUBY = "a Ruby that is too old"
 # Of `tune`, 1: on this machine no configuration keeps the objective.
 ANSWERS = [0, 1].freeze
 
-# A package, installed as a user installs it, and the storefront tuned by what it brings.
-def tunes_once_installed(how)
-  made = 'script/package "$(uname -m)-linux" "$POWERBAND_BINARY" /tmp/out >/dev/null'
+# Packages, installed as a user installs them, and the storefront tuned by what they bring. No step uses an agent that another one
+# compiled.
+def tunes_once_installed(*ways)
   tuned = "powerband tune --quick --runs /tmp/runs"
-  Command.new(["sh", "-ec", "#{made}\n#{how.sub('TUNE', tuned)}"], ANSWERS, /^Predicted and measured$/, 600)
+  ways.map do |way|
+    words = ["env", "XDG_CACHE_HOME=/tmp/cache", "sh", "-ec", way.sub("TUNE", tuned)]
+    Command.new(words, ANSWERS, /^Predicted and measured$/, 600)
+  end
 end
 
 # The only step that installs into the kept root; removed before and after, because a step that takes too long is ended at once.
@@ -66,27 +74,40 @@ FROM_DEB = <<~'SH'
   purge() { dpkg --purge powerband >/dev/null 2>&1; }
   purge
   trap purge EXIT
-  dpkg --install /tmp/out/*.deb
+  dpkg --install packages/*.deb
   cd examples/storefront
   /usr/bin/TUNE
 SH
 FROM_TARBALL = <<~'SH'
-  tar -xzf /tmp/out/*.tar.gz -C /tmp
+  tar -xzf packages/*.tar.gz -C /tmp
   cd examples/storefront
   exec /tmp/powerband-*/bin/TUNE
 SH
-FROM_BUNDLE = <<~'SH'
+# The storefront, with a gem of ours in its bundle.
+BUNDLED = <<~'SH'
   export GEM_HOME=/tmp/gems
+  unset POWERBAND_BINARY
   cp -r examples/storefront /tmp/shop
+  mkdir -p /tmp/shop/vendor/cache
+  cp packages/GEM /tmp/shop/vendor/cache/
   cd /tmp/shop
-  mkdir -p vendor/cache
-  cp "/tmp/out/"powerband-*-linux.gem vendor/cache/
   echo 'gem "powerband", group: :development, require: false' >>Gemfile
   rm -f Gemfile.lock
   bundle install --local --no-cache
   test "$(bundle exec sh -c 'command -v powerband')" = /tmp/gems/bin/powerband
+SH
+FROM_BUNDLE = <<~SH.freeze
+  #{BUNDLED.sub('GEM', 'powerband-*-linux.gem')}
   exec bundle exec TUNE
 SH
+# The gem that has the agent alone, compiled as it is installed, and the program of the tarball.
+FROM_SOURCE_GEM = <<~SH.freeze
+  tar -xzf packages/*.tar.gz -C /tmp
+  #{BUNDLED.sub('GEM', 'powerband-*[0-9].gem')}
+  bundle exec ruby -e 'require "powerband"; Powerband::Native.available? || abort("the agent is not there")'
+  POWERBAND_BINARY=$(echo /tmp/powerband-*/bin/powerband) exec bundle exec TUNE
+SH
+NO_DPKG = "packages without dpkg"
 
 ROWS = {
   "puma" => {
@@ -117,8 +138,9 @@ ROWS = {
   "sidekiq" => { "agent" => gem_tests("sidekiq") },
   "packages" => {
     "agent" => e2e_tests("packages", only: "gem|bundle|tarball|program|debian|bytes", limit_s: 600),
-    "short tune" => [FROM_DEB, FROM_TARBALL, FROM_BUNDLE].map { |how| tunes_once_installed(how) }
+    "short tune" => tunes_once_installed(FROM_DEB, FROM_TARBALL, FROM_BUNDLE, FROM_SOURCE_GEM)
   },
+  NO_DPKG => { "short tune" => tunes_once_installed(FROM_TARBALL, FROM_BUNDLE, FROM_SOURCE_GEM) },
   # Debian has neither.
   "pitchfork" => {
     "agent" => gem_tests("pitchfork"),
@@ -133,6 +155,8 @@ ROWS = {
     "stop and start" => Command.new(%w[powerband run -- ruby -e 1], [2], /is too old: the agent needs 3\.2 or newer/, 60)
   }
 }.freeze
+
+PACKAGED = ["packages", NO_DPKG].freeze
 
 COMPILER = %w[build-essential ca-certificates iproute2 openssl procps].freeze
 RUBY = %w[ruby ruby-dev ruby-minitest].freeze
@@ -172,5 +196,6 @@ CELLS = [
   Cell.new(name: "others", suite: "testing", needs: %w[pitchfork falcon async-utilization async-http-cache],
            packages: PUMA + MINITEST6 + FROM_SOURCE + FALCON, rows: %w[pitchfork falcon]),
   Cell.new(name: "own-ruby", suite: "trixie", ruby: nil, needs: %w[nio4r puma],
-           packages: AROUND_PUMA + FROM_SOURCE + LINKED, rows: ["puma"])
+           packages: AROUND_PUMA + FROM_SOURCE + LINKED, rows: ["puma"]),
+  Cell.new(name: "alpine", suite: nil, rows: ["puma", "rails", NO_DPKG])
 ].freeze

@@ -10,7 +10,8 @@ require "open3"
 require_relative "matrix_machine"
 require_relative "matrix_root"
 
-# A cell with what was given for it: `gems`, files in place of Debian's packages; `ruby`, the prefix of an installed Ruby.
+# A cell with what was given for it: `gems`, files in place of Debian's packages; `ruby`, the prefix of an installed Ruby; `from`,
+# a root of Alpine, which is copied.
 class Recipe
   MARK = "made-by-script-matrix.json"
   # Whatever mmdebstrap mounts and starts ends with it.
@@ -25,12 +26,21 @@ class Recipe
 
   attr_reader :cell, :root
 
-  def initialize(cell, base, gems: [], ruby: nil)
+  def initialize(cell, base, gems: [], ruby: nil, from: nil)
     @cell = cell
     @gems = gems
     @ruby = ruby
+    @from = from
     @root = Root.new(File.join(base, "roots", [cell.name, *(File.basename(ruby) if ruby), *names_of_gems].join("+")))
     @log = File.join(base, "logs", "#{root.name}.log")
+  end
+
+  def suite
+    @from ? File.read(File.join(@from, "etc/alpine-release")).strip : cell.suite
+  end
+
+  def made_of
+    @from ? "a copy of #{@from}" : "#{suite}'s packages"
   end
 
   # Gems that the cell needs and that were not given.
@@ -42,7 +52,7 @@ class Recipe
     unless made?
       root.remove
       FileUtils.mkdir_p([File.dirname(root.folder), File.dirname(@log)])
-      bootstrap
+      @from ? checked("cp", "-a", "--one-file-system", "#{@from}/.", root.folder) : bootstrap
       own_ruby
     end
     root.environment = environment
@@ -60,8 +70,9 @@ class Recipe
     names.size > 4 ? [names.first, "#{names.size - 1}-more"] : names
   end
 
+  # Of a root that was given anything may have changed.
   def made?
-    File.exist?(mark) && File.read(mark) == text
+    @from.nil? && File.exist?(mark) && File.read(mark) == text
   end
 
   def mark
@@ -165,7 +176,8 @@ class Recipe
     pid = nil
     return if status.success?
 
-    raise NoRoot, "#{(words - ALONE).first} failed: #{File.readlines(@log, chomp: true).grep(/^E:|rror/).first}; see #{@log}"
+    said = File.readlines(@log, chomp: true)
+    raise NoRoot, "#{(words - ALONE).first} failed: #{said.grep(/^E:|rror/).first || said.last}; see #{@log}"
   rescue SignalException
     Root.end_namespace(pid)
     raise

@@ -11,7 +11,7 @@ VERSIONS = <<~'RUBY'
   newest = ->(name) { Gem::Specification.find_all_by_name(name).map(&:version).max&.to_s }
   found = %w[puma rails unicorn sidekiq rack falcon pitchfork].to_h { |name| [name, newest.call(name)] }
   found["rails"] = newest.call("railties")
-  found["passenger"] = IO.popen(%w[dpkg-query -W -f ${Version} libapache2-mod-passenger], err: File::NULL, &:read)[/\A[\d.]+/]
+  found["passenger"] = `dpkg-query -W -f '${Version}' libapache2-mod-passenger 2>/dev/null`[/\A[\d.]+/]
   found["ruby"] = RUBY_PATCHLEVEL.negative? ? "#{RUBY_VERSION}dev #{RUBY_RELEASE_DATE}" : RUBY_VERSION
   puts JSON.generate(found.compact)
 RUBY
@@ -112,7 +112,7 @@ Row = Struct.new(:cell, :suite, :versions, :what, :verdicts, :runs) do
   def about
     label = Row.label(what)
     with = ", Puma #{versions['puma']}" if what == "rails"
-    what == "packages" ? label : "#{label} #{versions[label.downcase]}#{with}"
+    PACKAGED.include?(what) ? label : "#{label} #{versions[label.downcase]}#{with}"
   end
 end
 

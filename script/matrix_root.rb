@@ -12,6 +12,7 @@ class NoRoot < StandardError; end
 # A folder with an installed Debian, and the commands that are run in it.
 class Root
   CHECKOUT = "/powerband"
+  PACKAGES = "#{CHECKOUT}/packages".freeze
   # The first process of the namespace reaps what is orphaned, which a Ruby there would not.
   ENTER = <<~'SH'
     root=$1; shift
