@@ -46,8 +46,9 @@ class GCTest < Minitest::Test
   # The one that wants to run gets its turn between two collections of the other; it allocates nothing itself.
   def test_a_neighbours_pauses_are_charged_to_a_request_that_is_ready
     flight = record do
-      done = false
-      neighbour = Thread.new { collect(1) until done }
+      begun = done = false
+      neighbour = Thread.new { begun = collect(1) until done }
+      Thread.pass until begun
       request { 10.times { Thread.pass } && RESPONSE }
       done = true
       neighbour.join

@@ -72,6 +72,40 @@ class TruthTest < Minitest::Test
     assert_operator counts["GET /2x"], :<, 100
   end
 
+  # On one core the thread that lost the GVL to it is not awake before its turn is over.
+  def test_allocations_of_a_thread_in_its_first_turn_are_its_own
+    allocated = on_one_core do
+      flight = record do
+        request do
+          5.times do
+            new = Thread.new { allocate(100_000) }
+            nil while new.alive?
+          end
+          [200, {}, []]
+        end
+      end
+      flight.records.first[:allocations]
+    end
+
+    assert_includes 1..200, allocated.to_i
+  end
+
+  # What the block returns, as text.
+  def on_one_core
+    reader, writer = IO.pipe
+    pid = fork do
+      core = File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1]
+      system("taskset", "-acp", core, Process.pid.to_s, out: File::NULL, exception: true)
+      writer << yield
+      exit!(true)
+    ensure
+      exit!(false)
+    end
+    writer.close
+    Process.wait(pid)
+    reader.read
+  end
+
   # The first call of a line makes a cache of the interpreter's, an object too: the second request decides.
   def test_gc_stress_changes_no_count
     flight = record do

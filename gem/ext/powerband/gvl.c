@@ -168,55 +168,64 @@ news(struct pb_thread *thread, rb_event_flag_t event)
     return true;
 }
 #else
-/* Ruby 3.2 does not announce that it takes the GVL from a thread. The next thread's RESUMED shows it, under the scheduler's lock, while
- * this thread waits in the scheduler. Where that thread runs for the first time, only this one's READY shows it, once it is awake.
- * NULL: not known. */
+/* The thread that had the GVL of the main Ractor last; NULL where that is not known. Only who has that GVL may look. */
 static struct pb_thread *holder;
 
+/* Ruby 3.2 does not announce that it takes the GVL from a thread, which then waits in the scheduler. The next thread shows it as it
+ * gets the GVL, or the thread itself by READY, perhaps at the same time: who is first books it. */
 static void
 taken(struct pb_thread *thread)
 {
-    thread->watch.said = PB_READY;
-    if (thread->watch.running || pb_events_wanted()) {
-        const uint64_t now_ns = pb_mono_ns();
+    uint8_t held = PB_HELD;
+    uint64_t now_ns;
 
-        if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, false);
-        pb_event(thread, now_ns, PB_EVENT_SUSPENDED, 0);
-        turn(thread, RUBY_INTERNAL_THREAD_EVENT_READY, now_ns);
-    }
+    if (!__atomic_compare_exchange_n(&thread->watch.said, &held, PB_READY, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    if (!thread->watch.running && !pb_events_wanted()) return;
+    now_ns = pb_mono_ns();
+    if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, false);
+    pb_event(thread, now_ns, PB_EVENT_SUSPENDED, 0);
+    turn(thread, RUBY_INTERNAL_THREAD_EVENT_READY, now_ns);
 }
 
-/* Whether the event is new: Ruby 3.2 announces twice that a thread gives the GVL up to sleep, and READY may be known already. */
+static void
+got(struct pb_thread *thread)
+{
+    if (holder && holder != thread) taken(holder);
+    holder = thread;
+}
+
+/* Whether the event is new: that a thread gives the GVL up to sleep is announced twice, and that it is ready may be booked. */
 static bool
 news(struct pb_thread *thread, rb_event_flag_t event)
 {
-    const uint8_t before = thread->watch.said;
+    const uint8_t before = __atomic_load_n(&thread->watch.said, __ATOMIC_ACQUIRE);
 
-    if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED) {
+    switch (event) {
+      case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
+        if (holder == thread) holder = NULL;
+        if (before != PB_HELD) return false;
+        thread->watch.said = PB_GIVEN_UP;
+        return true;
+      case RUBY_INTERNAL_THREAD_EVENT_READY:
+        if (before == PB_HELD) taken(thread);
+        if (before != PB_GIVEN_UP) return false;
+        thread->watch.said = PB_READY;
+        return true;
+      default:
         thread->watch.said = PB_HELD;
         /* The threads of another Ractor, which has a GVL of its own, have none. */
-        if (thread->ruby_thread) {
-            if (holder && holder != thread) taken(holder);
-            holder = thread;
-        }
+        if (thread->ruby_thread) got(thread);
         return true;
     }
-    if (holder == thread) holder = NULL;
-    if (event == RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) {
-        if (before == PB_HELD) thread->watch.said = PB_GIVEN_UP;
-        return before == PB_HELD;
-    }
-    if (before == PB_HELD) taken(thread);
-    thread->watch.said = PB_READY;
-    return before == PB_GIVEN_UP;
 }
 
 /* In the main Ractor, on a thread that has the GVL for the first time. */
 static void
 on_begin(rb_event_flag_t event, VALUE data, VALUE self, ID method, VALUE klass)
 {
-    if (own) own->ruby_thread = rb_thread_current();
-    holder = own;
+    if (!own) return;
+    own->ruby_thread = rb_thread_current();
+    if (__atomic_load_n(&enabled, __ATOMIC_RELAXED)) got(own);
 }
 #endif
 
@@ -261,7 +270,8 @@ void
 pb_gvl_enable(bool on)
 {
 #ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
-    holder = NULL;
+    holder = on ? own : NULL;
+    if (holder) holder->watch.said = PB_HELD;
 #endif
     __atomic_store_n(&enabled, on && available, __ATOMIC_RELAXED);
 }
