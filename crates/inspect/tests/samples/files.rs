@@ -171,7 +171,7 @@ fn files_of_both_agents_are_counted_together() {
     let paths = files(&[folder], Path::new("/nowhere"), 0).unwrap();
     let made = inspected(&paths, Selection::default());
     let requests = made.requests.unwrap();
-    assert_eq!(made.processes.len(), 10);
+    assert_eq!(made.processes.len(), 11);
     // Lock wait is known of some, so that it is known of no sum.
     assert!(requests.split.unwrap().lock_wait_ms.is_none());
     let partly: Vec<&str> = made.not_read.iter().map(|n| n.reason.as_str()).collect();
