@@ -29,6 +29,7 @@ class TruthTest < Minitest::Test
     threads = works.each_with_index.map do |work, i|
       Thread.new { gate.pop && request("PATH_INFO" => "/#{i}x") { work.call } }
     end
+    Thread.pass until gate.num_waiting == works.size
     works.size.times { gate << true }
     threads.each(&:join)
   end
@@ -160,9 +161,17 @@ class TruthTest < Minitest::Test
   def test_a_neighbour_of_that_library_waits_for_the_gvl
     flight = record do
       library = holding_library
-      done = false
-      together(-> { (library.call(50_000) && Thread.pass) until done; [200, {}, []] }, # rubocop:disable Style/Semicolon
-               -> { 4.times { spin(0.001) && Thread.pass } && (done = true) && [200, {}, []] })
+      begun = done = false
+      holder = lambda do
+        begun = true
+        library.call(50_000) && Thread.pass until done
+        [200, {}, []]
+      end
+      spinner = lambda do
+        Thread.pass until begun
+        4.times { spin(0.001) && Thread.pass } && (done = true) && [200, {}, []]
+      end
+      together(holder, spinner)
     end
     spinner = flight.records.find { |r| flight.endpoint_of(r) == "GET /1x" }
 
