@@ -84,26 +84,25 @@ FROM_TARBALL = <<~'SH'
   exec /tmp/powerband-*/bin/TUNE
 SH
 # The storefront, with a gem of ours in its bundle.
-BUNDLED = <<~'SH'
-  export GEM_HOME=/tmp/gems
-  unset POWERBAND_BINARY
-  cp -r examples/storefront /tmp/shop
-  mkdir -p /tmp/shop/vendor/cache
-  cp packages/GEM /tmp/shop/vendor/cache/
-  cd /tmp/shop
-  echo 'gem "powerband", group: :development, require: false' >>Gemfile
-  rm -f Gemfile.lock
-  bundle install --local --no-cache
-  test "$(bundle exec sh -c 'command -v powerband')" = /tmp/gems/bin/powerband
-SH
-FROM_BUNDLE = <<~SH.freeze
-  #{BUNDLED.sub('GEM', 'powerband-*-linux.gem')}
-  exec bundle exec TUNE
-SH
+def bundled(gem)
+  <<~SH
+    export GEM_HOME=/tmp/gems
+    unset POWERBAND_BINARY
+    cp -r examples/storefront /tmp/shop
+    mkdir -p /tmp/shop/vendor/cache
+    cp packages/#{gem} /tmp/shop/vendor/cache/
+    cd /tmp/shop
+    echo 'gem "powerband", group: :development, require: false' >>Gemfile
+    rm -f Gemfile.lock
+    bundle install --local --no-cache
+    test "$(bundle exec sh -c 'command -v powerband')" = /tmp/gems/bin/powerband
+  SH
+end
+FROM_BUNDLE = "#{bundled('powerband-*-linux.gem')}exec bundle exec TUNE\n".freeze
 # The gem that has the agent alone, compiled as it is installed, and the program of the tarball.
 FROM_SOURCE_GEM = <<~SH.freeze
   tar -xzf packages/*.tar.gz -C /tmp
-  #{BUNDLED.sub('GEM', 'powerband-*[0-9].gem')}
+  #{bundled('powerband-*[0-9].gem').chomp}
   bundle exec ruby -e 'require "powerband"; Powerband::Native.available? || abort("the agent is not there")'
   POWERBAND_BINARY=$(echo /tmp/powerband-*/bin/powerband) exec bundle exec TUNE
 SH
