@@ -3,7 +3,7 @@
 require_relative "support/powerband"
 require_relative "../experiments/support/passenger"
 
-# Unicorn, Pitchfork, Passenger in Apache, and nginx with TLS in front, as a user measures them.
+# Unicorn, Pitchfork, Falcon, Passenger in Apache, and nginx with TLS in front, as a user measures them.
 class ServersTest < PowerbandTest
   parallelize_me!
 
@@ -28,6 +28,7 @@ class ServersTest < PowerbandTest
     assert_queued document
   end
 
+  # Without its wait the application answers hundreds of requests a second: workers are replaced all the time.
   def test_pitchfork_that_reforks
     skip_without "pitchfork"
     document = rehearsed("pitchfork", <<~TOML)
@@ -39,15 +40,46 @@ class ServersTest < PowerbandTest
       gc_profiler = true
       ruby = "#{another_ruby}"
       [arm.pitchfork]
-      refork_after = [20, 40, false]
+      refork_after = [20, 40]
       refork_max_unavailable = 2
+      [arm.env]
+      WAIT_MS = 0
     TOML
     assert_match(/\Apitchfork \d/, document.fetch("versions").fetch("server"))
     preloaded = { "threads" => 1, "preload" => true }
     one, two = document.fetch("arms")
     assert_equal [preloaded.merge("workers" => 1), preloaded.merge("workers" => 2)], [one, two].map { |arm| arm["settings"] }
-    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "refork_after" => "20,40,false", "refork_max_unavailable" => "2",
-                   "PATH" => another_ruby }, two.fetch("environment").to_h { |set| set.values_at("variable", "holds") })
+    held = two.fetch("environment").to_h { |set| set.values_at("variable", "holds") }
+    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "refork_after" => "20,40", "refork_max_unavailable" => "2",
+                   "PATH" => another_ruby, "WAIT_MS" => "0" }, held)
+  end
+
+  def test_falcon
+    skip_without "falcon"
+    document = rehearsed("falcon", <<~TOML)
+      [[arm]]
+      name = "one"
+      [[arm]]
+      name = "two"
+      workers = 2
+      gc_profiler = true
+      ruby = "#{another_ruby}"
+    TOML
+    assert_match(/\Afalcon \d/, document.fetch("versions").fetch("server"))
+    one, two = document.fetch("arms")
+    settings = [one, two].map { |arm| arm["settings"].values_at("workers", "threads", "preload") }
+    assert_equal [[1, 1, false], [2, 1, false]], settings
+    assert_equal ["1", another_ruby], two.fetch("environment").map { |set| set["holds"] }
+    assert_equal 64, document.dig("plan", "connections")
+    assert_nil one["time"], "fibers share a thread"
+  end
+
+  def test_falcon_whose_application_does_not_load
+    skip_without "falcon"
+    write("falcon", "", app: "broken_boot")
+    ended = powerband("compare", "workers=1", "workers=2", "--config", "powerband.toml", "--rehearse", "--runs", runs)
+    assert_match(/the server died.*RuntimeError: broken_boot: this application refuses to start/, ended.err)
+    assert_nothing_left_running
   end
 
   def test_passenger_in_apache
@@ -89,7 +121,11 @@ class ServersTest < PowerbandTest
                    /passenger\.min_instances is set, and no Passenger is started/, /workers = 0, and unicorn needs one/
     write("thin", "")
     assert_refused powerband("compare", "threads=1", "threads=2", "--config", "powerband.toml"), 2,
-                   /server\.kind.*"thin".*puma, unicorn, pitchfork or passenger/
+                   /server\.kind.*"thin".*puma, unicorn, pitchfork, falcon or passenger/
+    write("falcon", "")
+    assert_refused powerband("compare", "threads=5", "preload=true", "--config", "powerband.toml"), 2,
+                   /a process of falcon serves its requests in fibers of one thread/,
+                   /Falcon never loads the application before it forks/
     write("pitchfork", "[baseline]\npreload = false\n")
     assert_refused powerband("compare", "workers=1", "workers=2", "--config", "powerband.toml"), 2,
                    /Pitchfork always loads the application before it forks/
@@ -113,10 +149,10 @@ class ServersTest < PowerbandTest
     document.fetch("arms").each { |arm| assert_operator arm.fetch("time").fetch("queue_ms"), :>=, 0 }
   end
 
-  def write(kind, rest)
+  def write(kind, rest, app: "io")
     File.write(File.join(@dir, "powerband.toml"), <<~TOML)
       [app]
-      dir = "#{File.expand_path('apps/io', __dir__)}"
+      dir = "#{File.join(APPS, app)}"
       [app.env]
       HELD_MS = 1
       WAIT_MS = 40

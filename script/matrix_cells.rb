@@ -147,7 +147,12 @@ ROWS = {
     "knobs" => gem_tests("setup_servers", only: "pitchfork"),
     "short tune" => e2e_tests("long/one_request_a_process", only: "pitchfork", limit_s: 480)
   },
-  "falcon" => { "agent" => gem_tests("other_servers", only: "falcon") },
+  "falcon" => {
+    "agent" => gem_tests("falcon"),
+    "settings read back" => e2e_tests("servers", only: "falcon"),
+    "knobs" => gem_tests("setup_servers", only: "falcon"),
+    "short tune" => e2e_tests("long/one_request_a_process", only: "falcon", limit_s: 480)
+  },
   # A Ruby for which the agent is not made: both parts say so.
   OLD_RUBY => {
     "agent" => Command.new(%w[ruby gem/ext/powerband/build.rb], [1], /3\.2 or newer is needed/, 60),

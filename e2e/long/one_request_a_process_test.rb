@@ -3,7 +3,8 @@
 require_relative "../support/powerband"
 require_relative "../../experiments/support/passenger"
 
-# `tune` on servers whose processes serve one request at a time: while one waits for 40 ms, another can be served.
+# `tune` on servers whose processes serve one request at a time: while one waits for 40 ms, another can be served. In Falcon that
+# is so where the wait is not left to its scheduler.
 class OneRequestAProcessTest < PowerbandTest
   def test_unicorn_behind_nginx
     Dir.mkdir(File.join(@dir, "config"))
@@ -34,6 +35,13 @@ class OneRequestAProcessTest < PowerbandTest
     refute_match(/preload/, diffs.fetch("config/pitchfork.rb"))
   end
 
+  def test_falcon
+    skip_without "falcon"
+    document = tuned("falcon", nil, "[baseline]\nworkers = 1\n", wait: "Fiber.blocking { sleep 0.04 }")
+    assert_nil document["model"], "nothing is predicted"
+    assert_includes document.dig("verdict", "by_hand").join("\n"), "`falcon serve --count 4`"
+  end
+
   def test_passenger
     skip Passenger.forbidden if Passenger.forbidden
     document = tuned("passenger", "passenger.max_request_queue_size=200", <<~TOML)
@@ -48,12 +56,12 @@ class OneRequestAProcessTest < PowerbandTest
   private
 
   # Four processes carry four times what one does.
-  def tuned(kind, knob, rest)
-    File.write(File.join(@dir, "config.ru"), "run ->(_env) { sleep 0.04; [200, {}, ['done']] }\n")
+  def tuned(kind, knob, rest, wait: "sleep 0.04")
+    File.write(File.join(@dir, "config.ru"), "run ->(_env) { #{wait}; [200, {}, ['done']] }\n")
     File.write(File.join(@dir, "nginx.conf"), "worker_processes 1;\nevents {}\nhttp {}\n")
     File.write(File.join(@dir, "powerband.toml"), "[app]\ndir = '.'\n[server]\nkind = '#{kind}'\n#{rest}")
     ended = measured("tune", "--config", File.join(@dir, "powerband.toml"), "--runs", runs, "--budget", "4m", "--window", "500ms",
-                     "--blocks", "6", "--workers", "1,2,4", "--knobs", knob, "--json", within: 400)
+                     "--blocks", "6", "--workers", "1,2,4", *(["--knobs", knob] if knob), "--json", within: 400)
     assert_equal 0, ended.code, ended.to_s
     assert_valid_run_document ended.out
     document = JSON.parse(ended.out)

@@ -19,6 +19,7 @@ unless defined?(Powerband::Recorder)
   require_relative "powerband/server_spans"
   require_relative "powerband/puma_hooks"
   require_relative "powerband/unicorn_hooks"
+  require_relative "powerband/falcon_hooks"
   require_relative "powerband/passenger_hooks"
   require_relative "powerband/sidekiq_hooks"
 

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/passenger_server"
 require "support/setup_server"
 
-# What is set up from outside in real Unicorn, Pitchfork and Passenger servers, as the application inside sees it.
+# What is set up from outside in real Unicorn, Pitchfork, Falcon and Passenger servers, as the application inside sees it.
 class SetupServersTest < Minitest::Test
   include SetupServer
 
@@ -69,6 +69,21 @@ class SetupServersTest < Minitest::Test
       assert_equal 2, molds.size
       assert_equal molds.map { |mold| [mold, "loaded"] }.sort, later["warmup"].sort
       assert_equal %w[compact warmup], report_of(server, later["pid"])["inherited"]
+    end
+  end
+
+  # Each process loads the application by itself, and there is no moment for a collection out of band.
+  def test_falcon
+    skip FalconServer.missing if FalconServer.missing
+    with_setup(FalconServer, "--count", "2", setup: ALL) do |server|
+      ask_all(server, 2).each do |answer|
+        assert_equal [[[answer["pid"], "loaded"]], [answer["pid"]]], answer.values_at("warmup", "compact")
+        assert_equal [true, true, %w[drop_in application]], answer.values_at("profiler", "auto_compact", "order")
+        report = report_of(server, answer["pid"])
+
+        assert_equal [0, []], report.values_at("oob_gc", "inherited")
+        assert_equal ["oob_gc"], report["failed"].map { |failure| failure["what"] }
+      end
     end
   end
 

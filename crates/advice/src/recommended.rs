@@ -6,6 +6,8 @@ pub enum Server {
     Puma,
     Unicorn,
     Pitchfork,
+    /// Has no file of its own.
+    Falcon,
     Passenger,
 }
 

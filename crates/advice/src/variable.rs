@@ -64,7 +64,7 @@ pub fn wanted(recommended: &Recommended, notes: &mut Vec<Note>) -> Vec<Wanted> {
     if recommended.server == Server::Puma {
         all.push(Wanted::is("RAILS_MAX_THREADS", recommended.threads));
     }
-    if recommended.server != Server::Passenger {
+    if ![Server::Falcon, Server::Passenger].contains(&recommended.server) {
         all.push(Wanted::is("WEB_CONCURRENCY", recommended.workers));
     }
     for variable in &recommended.variables {

@@ -48,7 +48,7 @@ impl Display for NotAServer {
                 below: None,
             } => write!(
                 f,
-                "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, Pitchfork's monitor, or a process of \
+                "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, Pitchfork's monitor, Falcon's first process, or a process of \
                  Passenger's application"
             ),
             NotAServer::UnknownProgram {
@@ -58,7 +58,7 @@ impl Display for NotAServer {
             } => {
                 write!(
                     f,
-                    "its command line ({command}) is not that of Puma, Unicorn, Pitchfork or Passenger, and its program is unknown: {why}"
+                    "its command line ({command}) is not that of Puma, Unicorn, Pitchfork, Falcon or Passenger, and its program is unknown: {why}"
                 )?;
                 let pids: Vec<String> = servers.iter().map(u32::to_string).collect();
                 match pids.as_slice() {
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(
             said("/sbin/init splash").as_deref(),
             Some(
-                "its command line (/sbin/init splash) is not that of Puma, Unicorn, Pitchfork or Passenger, and its program is unknown: \
+                "its command line (/sbin/init splash) is not that of Puma, Unicorn, Pitchfork, Falcon or Passenger, and its program is unknown: \
                  /proc/1/exe may not be read; ask as root"
             )
         );

@@ -9,6 +9,7 @@ pub enum Program {
     Unicorn,
     UnicornRails,
     Pitchfork,
+    Falcon,
     Passenger,
 }
 
@@ -43,6 +44,7 @@ impl ServerWords {
             Program::Unicorn | Program::UnicornRails | Program::Pitchfork | Program::Rackup => {
                 self.option("-E", "--env")
             }
+            Program::Falcon => None,
         }
     }
 
@@ -104,6 +106,7 @@ fn program(word: &str, next: Option<&str>) -> Option<Program> {
         "unicorn" => Program::Unicorn,
         "unicorn_rails" => Program::UnicornRails,
         "pitchfork" => Program::Pitchfork,
+        "falcon" if matches!(next, Some("serve" | "host")) => Program::Falcon,
         "passenger" if next == Some("start") => Program::Passenger,
         _ => return None,
     })
@@ -185,6 +188,8 @@ mod tests {
         ] {
             assert_eq!(asked(command), None, "{command:?}");
         }
+        let falcon = ["ruby", "/usr/bin/falcon", "serve", "-e", "UTF-8"];
+        assert_eq!(asked(&falcon), Some((Program::Falcon, None)));
         for command in [
             &["puma", "--", "-e", "production"][..],
             &["puma", "-C", "x.rb"],

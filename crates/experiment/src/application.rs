@@ -1,7 +1,8 @@
 //! Whether the folder holds an application that the server can start: asked before Ruby, and before a person waits.
 
 use crate::error::Stopped;
-use crate::request::{Experiment, ServerKind};
+use crate::request::Experiment;
+use crate::server_kind::ServerKind;
 use servers::ServerCommand;
 use std::path::Path;
 

@@ -6,7 +6,8 @@ use crate::arm_bundle::{ArmBundle, Variables};
 use crate::arm_ruby::PATH;
 use crate::bench::Bench;
 use crate::puma_statements;
-use crate::request::{Arm, Experiment, ServerKind};
+use crate::request::{Arm, Experiment};
+use crate::server_kind::ServerKind;
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
 use by_hand::{COMPACT, WARMUP, by_hand, calls_before_fork};
 use knobs::{Allocator, Overlay, PRELOAD, Program, SETUP};
@@ -79,7 +80,9 @@ fn set_down(
         let by_hand = advice::variables_by_hand(&recommended, &written);
         written.notes.extend(by_hand);
     }
-    let by_hand = by_hand(kind, arm, files);
+    let by_hand = by_hand::count(kind, arm)
+        .into_iter()
+        .chain(by_hand(kind, arm, files));
     let notes = written
         .notes
         .into_iter()
@@ -90,10 +93,7 @@ fn set_down(
         diff: change.diff,
         crc32: None,
     });
-    (
-        changes.collect(),
-        by_hand.into_iter().chain(notes).collect(),
-    )
+    (changes.collect(), by_hand.chain(notes).collect())
 }
 
 fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>) -> Recommended {
@@ -102,6 +102,7 @@ fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>
         ServerKind::Puma => Server::Puma,
         ServerKind::Unicorn => Server::Unicorn,
         ServerKind::Pitchfork => Server::Pitchfork,
+        ServerKind::Falcon => Server::Falcon,
         ServerKind::Passenger => Server::Passenger,
     };
     // The trials' own database, which only carried the pool.
@@ -162,6 +163,8 @@ fn files(bench: &Bench<'_>) -> Files {
         ServerKind::Puma => files.puma = Some(own("config/puma.rb")),
         ServerKind::Unicorn => files.prefork = Some(own("config/unicorn.rb")),
         ServerKind::Pitchfork => files.prefork = Some(own("config/pitchfork.rb")),
+        // A flag, or a line of its service's definition, has the number of processes.
+        ServerKind::Falcon => {}
         ServerKind::Passenger => {
             let apache = experiment.files.apache.as_deref().map(named);
             let new = || File {

@@ -115,7 +115,7 @@ pub struct Request {
     pub environment: Option<Asked>,
     /// Environment of the server.
     pub env: BTreeMap<String, Asked>,
-    /// Which server it is: `puma`, `unicorn`, `pitchfork` or `passenger`.
+    /// Which server it is: `puma`, `unicorn`, `pitchfork`, `falcon` or `passenger`.
     pub kind: Option<Asked>,
     /// The server's command instead of the one of its kind.
     pub command: Option<Asked>,

@@ -1,7 +1,8 @@
 //! Requests that wait for a thread while threads are idle: what kept connections do to Puma. At full load alone, where a thread is
 //! idle only when it cannot be reached.
 
-use crate::request::{Experiment, ServerKind};
+use crate::request::Experiment;
+use crate::server_kind::ServerKind;
 use run::{Settings, Split};
 
 /// Threads that have a request for a smaller share of the time at full load are kept from work.

@@ -47,6 +47,7 @@ mod sample_repository;
 #[cfg(test)]
 mod scripted;
 pub mod sending;
+mod server_kind;
 mod session;
 mod set_up;
 mod spoiled;
@@ -64,7 +65,8 @@ pub use bench::Installation;
 pub use changes::crc32 as file_crc32;
 pub use error::Stopped;
 pub use progress::{Event, Watcher};
-pub use request::{Arm, Experiment, Goal, RatioLimit, ServerKind, Service, WorkloadCommand};
+pub use request::{Arm, Experiment, Goal, RatioLimit, Service, WorkloadCommand};
 pub use revisions::HEAD;
+pub use server_kind::ServerKind;
 pub use session::{begin, conduct, resolve_new, resume};
 pub use store::Store;

@@ -5,7 +5,8 @@ use crate::error::Stopped;
 use crate::git;
 use crate::progress::{Event, Watcher};
 use crate::remote;
-use crate::request::{Experiment, ServerKind};
+use crate::request::Experiment;
+use crate::server_kind::ServerKind;
 use crate::worktrees::Worktree;
 use servers::guard::GuardProgram;
 use servers::ruby::{self, RubyInfo};
@@ -190,6 +191,9 @@ fn server_command(
         },
         (None, ServerKind::Unicorn) => prefork(PreforkServer::Unicorn, app_dir, config),
         (None, ServerKind::Pitchfork) => prefork(PreforkServer::Pitchfork, app_dir, config),
+        (None, ServerKind::Falcon) => ServerCommand::Falcon {
+            program: servers::default_falcon_command(app_dir),
+        },
         (None, ServerKind::Passenger) => ServerCommand::Passenger(PassengerSpec::default()),
     })
 }

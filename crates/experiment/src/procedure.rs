@@ -56,10 +56,12 @@ impl<'a> Procedure<'a> {
         self.store.elapsed_before_s() + self.watcher.elapsed().as_secs_f64()
     }
 
-    /// Settles the connections of the closed loop, for arms of which the largest serves so many requests at once.
+    /// Settles the connections of the closed loop, for arms of which the largest has so many threads in all.
     pub fn offer(&mut self, most: u32) {
-        let asked = self.experiment.connections;
-        self.store.document.plan.connections = asked.unwrap_or(2 * most);
+        let experiment = self.experiment;
+        let clients = experiment.connections;
+        self.store.document.plan.connections =
+            clients.unwrap_or_else(|| experiment.kind.clients(most));
     }
 
     /// What a trial costs in addition to its windows, as measured so far.

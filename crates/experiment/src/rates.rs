@@ -138,7 +138,7 @@ fn of_started(
         .or_else(|| bench.own.configured_settings());
     let arm = Arm::of(configured.unwrap_or(experiment.kind.defaults()));
     watcher.on(Event::Note(format!("server: {}", arm.settings)));
-    let connections = 2 * arm.settings.concurrency();
+    let connections = experiment.kind.clients(arm.settings.concurrency());
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut search = of_arm(
         &bench,

@@ -2,6 +2,7 @@
 
 use crate::budget;
 use crate::revisions::Revisions;
+use crate::server_kind::ServerKind;
 use knobs::Overlay;
 use load::Workload;
 use run::{Kind, Metric, Objective, Settings};
@@ -171,70 +172,6 @@ pub struct WorkloadCommand {
     pub text: String,
     /// Longest that one run may take.
     pub timeout: Duration,
-}
-
-/// A server that Powerband knows how to configure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServerKind {
-    Puma,
-    Unicorn,
-    Pitchfork,
-    /// Passenger in Apache.
-    Passenger,
-}
-
-impl ServerKind {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            ServerKind::Puma => "puma",
-            ServerKind::Unicorn => "unicorn",
-            ServerKind::Pitchfork => "pitchfork",
-            ServerKind::Passenger => "passenger",
-        }
-    }
-
-    /// As it calls itself.
-    pub fn title(self) -> &'static str {
-        match self {
-            ServerKind::Puma => "Puma",
-            ServerKind::Unicorn => "Unicorn",
-            ServerKind::Pitchfork => "Pitchfork",
-            ServerKind::Passenger => "Passenger",
-        }
-    }
-
-    /// Whether a process serves more than one request at a time.
-    pub fn has_threads(self) -> bool {
-        self == ServerKind::Puma
-    }
-
-    /// Whether it loads the application before it forks, where that is no setting.
-    pub fn preloads(self) -> Option<bool> {
-        (self == ServerKind::Pitchfork).then_some(true)
-    }
-
-    /// What it runs with by default.
-    pub fn defaults(self) -> Settings {
-        let one_thread = |workers| Settings {
-            workers,
-            threads: 1,
-            preload: false,
-        };
-        match self {
-            ServerKind::Puma => Settings::PUMA_DEFAULT,
-            ServerKind::Unicorn => one_thread(1),
-            ServerKind::Pitchfork => Settings {
-                preload: true,
-                ..one_thread(1)
-            },
-            // PassengerMaxPoolSize; the smart spawn method loads the application before it forks.
-            ServerKind::Passenger => Settings {
-                preload: true,
-                ..one_thread(6)
-            },
-        }
-    }
 }
 
 /// nginx in front of the server.

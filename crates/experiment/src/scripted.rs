@@ -5,6 +5,7 @@ mod ageing;
 mod assertions;
 mod calibration;
 mod failures;
+mod fibers;
 mod promise;
 mod quick;
 mod resume;
@@ -52,6 +53,8 @@ pub struct Script {
     pub noise_of_blocks: f64,
     /// Whether every configuration is as quick as the smallest.
     pub alike: bool,
+    /// Whether fibers serve the requests, so that no trial has a profile.
+    pub fibers: bool,
     /// The generator is late, so that no latency counts.
     pub late: bool,
     /// What an arm's server keeps after so many requests, bytes, in addition to what it holds at its start.
@@ -81,6 +84,7 @@ impl Script {
             noise: 0.01,
             noise_of_blocks: 0.02,
             alike: false,
+            fibers: false,
             late: false,
             keeps: |_, _| 0,
             fails: |_, _| None,
@@ -293,7 +297,8 @@ impl Trials for Script {
             Some(Failure::Interrupted) => return Err(Stopped::Interrupted),
         }
         trial.took_s = self.clock_s() - assignment.started_s;
-        let profile = trial.counts().then(|| self.profile());
+        let is_split = trial.counts() && !self.fibers;
+        let profile = is_split.then(|| self.profile());
         Ok(Measured {
             trial,
             versions: BTreeMap::new(),

@@ -304,7 +304,9 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         arms: shape.arms as u32,
         race_blocks: shape.race_blocks,
         finalists: Some(shape.finalists),
-        connections: experiment.connections.unwrap_or(2 * baseline.concurrency()),
+        connections: experiment
+            .connections
+            .unwrap_or_else(|| experiment.kind.clients(baseline.concurrency())),
         rate_per_s: experiment.rate,
         rate_from_per_s: None,
         timing: shape.timing,

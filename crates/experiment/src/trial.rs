@@ -104,7 +104,11 @@ pub fn run(
             });
         }
     }
-    if !measured.trial.counts() || flights::unusable(&snapshots).is_some() {
+    let is_split = flights::unusable(&snapshots).is_none();
+    if !is_split {
+        measured.trial.split = None;
+    }
+    if !measured.trial.counts() || !is_split {
         measured.profile = None;
     }
     measured.trial.took_s = began.elapsed().as_secs_f64();
@@ -156,7 +160,8 @@ fn measure(
     let memory_at_end = host::memory::sample_tree(tree(server));
     let machine = host::cores::memory().ok();
     let seen = flight::Window::between(&before, &after);
-    if let Some(why) = replaced(&seen, "during the window").filter(|_| seen.totals.requests > 0) {
+    let why = replaced(server, &seen, "during the window");
+    if let Some(why) = why.filter(|_| seen.totals.requests > 0) {
         return Err(Failure::Trial(why));
     }
     let locks_apart = flights::tells_locks(&after);
@@ -199,7 +204,7 @@ fn measure(
         let before = flights::counters(&flight_dir);
         let mut aged = ageing::age(driver, age, per_s, memory, processes)?;
         let seen = flight::Window::between(&before, &flights::counters(&flight_dir));
-        if let Some(why) = replaced(&seen, "while the server aged") {
+        if let Some(why) = replaced(server, &seen, "while the server aged") {
             (aged.pss_bytes, aged.why_not) = (None, Some(why));
         }
         memory.aged = Some(aged);
@@ -210,9 +215,9 @@ fn measure(
     Ok(())
 }
 
-/// That a new process has taken a worker's place, where one has.
-fn replaced(seen: &flight::Window, when: &str) -> Option<String> {
-    (seen.started + seen.vanished > 0)
+/// That a new process has taken a worker's place, where one has and that is not what the server is set to do.
+fn replaced(server: &Running, seen: &flight::Window, when: &str) -> Option<String> {
+    (seen.started + seen.vanished > 0 && !server.replaces_workers())
         .then(|| format!("a worker process ended and was replaced {when}; its log says why"))
 }
 

@@ -53,7 +53,7 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
   the application's (or that of `gemfile`) with another version of the gem, and Bundler resolves it before the first trial among the gems
   that are installed. The application's Gemfile and Gemfile.lock stay as they are. `6.6` is the newest installed version of 6.6, `6.6.0`
   that one; in `powerband.toml` write a version in quotes, and where a configuration has directives of Puma as well, as `[arm.gem]`
-  `puma = \"8.0\"`. A gem that comes from git or a path is taken from the installed gems. Puma, Unicorn and Pitchfork are started by `bundle exec`; a command
+  `puma = \"8.0\"`. A gem that comes from git or a path is taken from the installed gems. Puma, Unicorn, Pitchfork and Falcon are started by `bundle exec`; a command
   of your own (`server.command`) must do that itself. In each trial the agent reports which version is activated. With
   `workload.command` there is no agent, and nothing reads the version back. `Bundler.root` is the folder of that Gemfile.
 - **Rubies** (`ruby`): a path, or a version such as `3.4`, which is looked for among programs named `ruby3.4` on `PATH` and in the folders of

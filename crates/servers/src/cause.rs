@@ -54,6 +54,11 @@ pattern!(
     UNCAUGHT,
     r"^[^\s:][^:]*(?::[^:\d][^:]*)*:\d+:(?:in [`'].+?':)? (.*) \(([A-Z][\w:]*)\)$"
 );
+// An exception as Falcon's logger writes it, in one line of JSON.
+pattern!(
+    OF_CONSOLE,
+    r#""event":\{"type":"failure",.*?"class":"([A-Z][\w:]*)","message":("(?:[^"\\]|\\.)*")"#
+);
 pattern!(NAMED_LAST, r"^(.*) \(([A-Z]\w*(?:::[A-Z]\w*)*)\)$");
 pattern!(RACK_APP, r"^.* Rack app .*: #<([A-Z][\w:]*): (.*)>$");
 pattern!(
@@ -233,9 +238,13 @@ fn exited(lines: &[&str], at: usize) -> String {
     }
 }
 
-/// The head of an exception that nothing rescued, from Ruby or from Unicorn.
+/// The head of an exception that nothing rescued, from Ruby, Unicorn or Falcon.
 fn uncaught(lines: &[&str], at: usize) -> Option<String> {
     let raw = lines[at].trim();
+    if let Some(found) = OF_CONSOLE.captures(raw) {
+        let message: String = serde_json::from_str(&found[2]).unwrap_or_default();
+        return Some(named(&found[1], &message, &[]));
+    }
     let found = UNCAUGHT.captures(raw).or_else(|| {
         let of_a_logger = raw.contains(" ERROR -- : ") || raw.contains(" FATAL -- : ");
         NAMED_LAST.captures(bare(raw)).filter(|_| of_a_logger)

@@ -18,6 +18,12 @@ found = { threads: 1, workers: set[:worker_processes], preload: set.set.fetch(:p
 puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
 
+/// `falcon serve` takes no configuration: it starts as many processes as there are processors, or as a variable says.
+const ASK_FALCON: &str = r#"
+require "async/container"
+puts "\npowerband-configured {\"threads\":1,\"workers\":#{Async::Container.processor_count}}"
+"#;
+
 /// Lets Puma itself read the configuration: its file, `WEB_CONCURRENCY`, `RAILS_MAX_THREADS` and its
 /// defaults, in Puma's own order. From Puma 7 on, options can be read only after `clamp`. The marker separates the answer from
 /// what the file itself prints.
@@ -34,7 +40,7 @@ puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
 
 /// How the word that names the server's program ends.
-const SERVERS: [&str; 3] = ["puma", "unicorn", "pitchfork"];
+const SERVERS: [&str; 4] = ["puma", "unicorn", "pitchfork", "falcon"];
 
 const MARKER: &str = "powerband-configured ";
 
@@ -60,12 +66,12 @@ pub fn configuration(
         ServerCommand::Prefork(prefork) => prefork::config_of(prefork, app_dir, environment),
         // What starts a command of the user's own is usually Puma.
         ServerCommand::Custom { .. } => puma::own_config(app_dir, environment),
-        ServerCommand::Passenger(_) => None,
+        ServerCommand::Passenger(_) | ServerCommand::Falcon { .. } => None,
     }
 }
 
 /// The settings that `command` would run with if it were started by hand in `app_dir` with `env`.
-/// `None` for any other than Puma, Unicorn and Pitchfork, or where these cannot read the configuration: then only the start
+/// `None` for Passenger and for a command of the user's own, or where the others cannot read the configuration: then only the start
 /// itself knows.
 #[must_use]
 pub fn configured(
@@ -83,6 +89,7 @@ pub fn configured(
             let config = configuration(command, app_dir, name);
             (&prefork.program, ask, config)
         }
+        ServerCommand::Falcon { program } => (program, ASK_FALCON.to_owned(), None),
         ServerCommand::Passenger(_) | ServerCommand::Custom { .. } => return None,
     };
     // Whatever starts the server starts this Ruby; its options are the server's.

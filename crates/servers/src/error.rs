@@ -29,10 +29,14 @@ pub enum StartError {
     #[error("threads = {0} is not possible: a server needs at least 1 thread")]
     NoThreads(u16),
     #[error(
-        "threads = {threads} is not possible with {server}: it serves one request a process; ask for \
+        "threads = {threads} is not possible with {server}: it has {serves}; ask for \
          threads = 1, and for more workers where more is to be served at once"
     )]
-    OneThread { server: &'static str, threads: u16 },
+    OneThread {
+        server: &'static str,
+        serves: &'static str,
+        threads: u16,
+    },
     #[error("workers = 0 is not possible with {server}: it needs at least 1 worker")]
     NoWorkers { server: &'static str },
     #[error("{what} is not installed, or not on the PATH; Debian has it in the package {package}")]

@@ -38,6 +38,11 @@ pub(crate) trait Handle: Debug + Send + Sync {
     /// The processes that serve, as far as the server names them; the main one may be left out.
     fn workers(&self, pid: u32) -> BTreeSet<u32>;
 
+    /// Whether workers end and are replaced while the server serves, as it is set to do.
+    fn replaces_workers(&self) -> bool {
+        false
+    }
+
     /// Asks for an orderly end, before any signal is sent to the whole tree, and waits for it.
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration);
 }

@@ -3,6 +3,7 @@
 use crate::custom;
 use crate::environment::environment;
 use crate::error::StartError;
+use crate::falcon;
 use crate::passenger;
 use crate::prefork;
 use crate::prepared::Prepared;
@@ -16,9 +17,12 @@ pub(crate) fn check(spec: &ServerSpec) -> Result<(), StartError> {
     }
     match &spec.command {
         ServerCommand::Prefork(prefork) => {
-            one_request_a_process(prefork.server.name(), spec.settings)?;
+            one_thread(prefork.server.name(), ONE_REQUEST, spec.settings)?;
         }
-        ServerCommand::Passenger(_) => one_request_a_process("Passenger", spec.settings)?,
+        ServerCommand::Falcon { .. } => {
+            one_thread("Falcon", "fibers of one thread a process", spec.settings)?;
+        }
+        ServerCommand::Passenger(_) => one_thread("Passenger", ONE_REQUEST, spec.settings)?,
         ServerCommand::Puma { .. } | ServerCommand::Custom { .. } => {}
     }
     if spec.command.words().is_empty() {
@@ -27,14 +31,25 @@ pub(crate) fn check(spec: &ServerSpec) -> Result<(), StartError> {
     Ok(())
 }
 
-fn one_request_a_process(server: &'static str, settings: Settings) -> Result<(), StartError> {
+const ONE_REQUEST: &str = "one request a process";
+
+/// `serves`: what serves requests in place of threads.
+fn one_thread(
+    server: &'static str,
+    serves: &'static str,
+    settings: Settings,
+) -> Result<(), StartError> {
     let Settings {
         threads, workers, ..
     } = settings;
     match (threads, workers) {
         (1, 1..) => Ok(()),
         (1, 0) => Err(StartError::NoWorkers { server }),
-        _ => Err(StartError::OneThread { server, threads }),
+        _ => Err(StartError::OneThread {
+            server,
+            serves,
+            threads,
+        }),
     }
 }
 
@@ -51,6 +66,7 @@ pub(crate) fn prepare(spec: &ServerSpec, port: u16) -> Result<Prepared, StartErr
             puma::words(program, own.as_deref(), spec.settings, port, generated)
         }),
         ServerCommand::Prefork(prefork) => prefork::prepare(spec, prefork, port, env),
+        ServerCommand::Falcon { program } => Ok(falcon::prepare(spec, program, port, env)),
         ServerCommand::Passenger(passenger) => passenger::prepare(spec, passenger, port, env),
         ServerCommand::Custom { words } => custom::prepare(spec, words, port, env),
     }

@@ -60,6 +60,14 @@ struct ReadyWorker {
     refork_max_unavailable: Option<u16>,
 }
 
+impl ReadyWorker {
+    /// Whether a number of requests makes it fork the next generation.
+    fn reforks(&self) -> bool {
+        let counts = self.refork_after.as_ref().and_then(Value::as_array);
+        counts.is_some_and(|counts| counts.iter().any(Value::is_number))
+    }
+}
+
 /// Writes the generated configuration.
 pub(crate) fn prepare(
     spec: &ServerSpec,
@@ -223,14 +231,20 @@ fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
 }
 
 impl Prefork {
-    /// The workers that said that they are ready and live, by number.
-    fn ready_workers(&self, master: u32) -> BTreeMap<u16, ReadyWorker> {
+    /// The workers that ever said that they are ready.
+    fn once_ready(&self) -> Vec<ReadyWorker> {
         let text = std::fs::read_to_string(&self.ready).unwrap_or_default();
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        let lines = text.lines();
         lines
-            .filter(|worker: &ReadyWorker| {
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// Those of them that live, by number.
+    fn ready_workers(&self, master: u32) -> BTreeMap<u16, ReadyWorker> {
+        self.once_ready()
+            .into_iter()
+            .filter(|worker| {
                 let stat = proc::stat(worker.pid);
                 stat.is_some_and(|stat| stat.parent == master && !stat.is_dead())
             })
@@ -277,6 +291,10 @@ impl Handle for Prefork {
             .find_map(|worker| not_reforked(&self.asked, worker));
         read.mismatches.extend(not_taken);
         Ok(read)
+    }
+
+    fn replaces_workers(&self) -> bool {
+        self.once_ready().iter().any(ReadyWorker::reforks)
     }
 
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
@@ -436,6 +454,17 @@ mod tests {
         assert_eq!(told(None, Some(2)), after("nothing"));
         let most = told(Some("[50,100,false]"), Some(1)).unwrap();
         assert_eq!(most.0, "pitchfork.refork_max_unavailable");
+        for (after, reforks) in [
+            (Some("[50,false]"), true),
+            (Some("[false]"), false),
+            (None, false),
+        ] {
+            let worker = ReadyWorker {
+                refork_after: after.map(|text| serde_json::from_str(text).unwrap()),
+                ..worker(0, true)
+            };
+            assert_eq!(worker.reforks(), reforks, "{after:?}");
+        }
         let nothing_asked = PreforkSpec::of(PreforkServer::Pitchfork, Vec::new());
         assert_eq!(not_reforked(&nothing_asked, &worker(0, true)), None);
     }

@@ -12,7 +12,7 @@ const WEB: [&str; 4] = ["apache2", "httpd", "nginx", passenger::AGENT];
 /// The processes of one server, services and the guard excluded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerProcesses {
-    /// Those that run the application, with what it started: Puma, Unicorn, Pitchfork, Passenger's spawners.
+    /// Those that run the application, with what it started: Puma, Unicorn, Pitchfork, Falcon, Passenger's spawners.
     pub application: BTreeSet<u32>,
     /// Apache, nginx, and Passenger's own.
     pub web: BTreeSet<u32>,

@@ -201,6 +201,11 @@ impl Running {
         self.front.as_ref().map(Front::read_back)
     }
 
+    /// Whether workers end and are replaced while the server serves, as it is set to do.
+    pub fn replaces_workers(&self) -> bool {
+        self.handle().replaces_workers()
+    }
+
     /// Compares what was asked with what runs.
     ///
     /// # Errors

@@ -38,6 +38,12 @@ pub enum ServerCommand {
     /// Unicorn or Pitchfork, its settings in a generated configuration file that evaluates the application's own first. It
     /// serves one request a process: `threads` is 1, `workers` at least 1.
     Prefork(PreforkSpec),
+    /// `falcon serve`, its settings passed by flag. Fibers of one thread serve the requests of a process: `threads` is 1,
+    /// `workers` at least 1, and each process loads the application by itself.
+    Falcon {
+        /// The words before the flags, see [`crate::default_falcon_command`].
+        program: Vec<String>,
+    },
     /// Passenger in an Apache httpd of this start's own, which is made and started without any of the system's
     /// configuration. `threads` is 1, `workers` at least 1.
     Passenger(PassengerSpec),
@@ -52,7 +58,9 @@ impl ServerCommand {
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self {
-            ServerCommand::Puma { program, .. } => program.clone(),
+            ServerCommand::Puma { program, .. } | ServerCommand::Falcon { program } => {
+                program.clone()
+            }
             ServerCommand::Prefork(prefork) => prefork.program.clone(),
             ServerCommand::Passenger(passenger) => vec![passenger.apache.display().to_string()],
             ServerCommand::Custom { words } => words.clone(),

@@ -26,6 +26,7 @@ pub enum Server {
     Puma,
     Unicorn,
     Pitchfork,
+    Falcon,
     Passenger,
 }
 
@@ -37,6 +38,7 @@ impl Server {
             Server::Puma => "puma",
             Server::Unicorn => "unicorn",
             Server::Pitchfork => "pitchfork",
+            Server::Falcon => "falcon",
             Server::Passenger => "passenger",
         }
     }
@@ -48,6 +50,7 @@ impl fmt::Display for Server {
             Server::Puma => "Puma",
             Server::Unicorn => "Unicorn",
             Server::Pitchfork => "Pitchfork",
+            Server::Falcon => "Falcon",
             Server::Passenger => "Passenger",
         })
     }
@@ -78,6 +81,7 @@ impl Application {
             Server::Puma,
             Server::Unicorn,
             Server::Pitchfork,
+            Server::Falcon,
             Server::Passenger,
         ];
         let server = servers

@@ -22,9 +22,10 @@ module Powerband
     HOOKS = {
       "Puma::Server" => %i[PumaHooks Server], "Puma::Cluster::Worker" => %i[PumaHooks Worker],
       "Unicorn::HttpServer" => %i[UnicornHooks HttpServer], "Pitchfork::HttpServer" => %i[UnicornHooks HttpServer],
+      "Falcon::Service::Server" => %i[FalconHooks Service], "Falcon::Server" => %i[FalconHooks Server],
       "PhusionPassenger::RequestHandler" => %i[PassengerHooks RequestHandler], "Sidekiq::CLI" => %i[SidekiqHooks Cli]
     }.freeze
-    NAMESPACES = %w[Puma Puma::Cluster Unicorn Pitchfork PhusionPassenger Sidekiq].freeze
+    NAMESPACES = %w[Puma Puma::Cluster Unicorn Pitchfork Falcon Falcon::Service PhusionPassenger Sidekiq].freeze
     # What is awaited besides, where a process is to be set up for an experiment (setup.rb).
     SETUP = if ENV.any? { |name, _| name.start_with?("POWERBAND_SETUP_") }
               %w[Puma::Runner Puma::Cluster Puma::Cluster::Worker Unicorn::HttpServer Pitchfork::HttpServer

@@ -73,6 +73,7 @@ module Powerband
         return "passenger" if defined?(::PhusionPassenger)
         return "unicorn" if defined?(::Unicorn::HttpServer)
         return "pitchfork" if defined?(::Pitchfork::HttpServer)
+        return "falcon" if defined?(::Falcon::Server)
 
         ""
       end

@@ -162,3 +162,20 @@ class PitchforkServer < UnicornServer
     "Pitchfork is not installed" if Gem::Specification.find_all_by_name("pitchfork").empty?
   end
 end
+
+# Processes with a fiber for each request. Debian has no package of it.
+class FalconServer < ServerProcess
+  COMMAND = %w[falcon serve].freeze
+
+  def self.missing
+    "Falcon is not installed" if Gem::Specification.find_all_by_name("falcon").empty?
+  end
+
+  def initialize(*, app:, **)
+    super(*, app: ["--config", app], **)
+  end
+
+  def listen
+    ["--bind", "http://127.0.0.1:#{port}"]
+  end
+end

@@ -1,6 +1,7 @@
 //! What a configuration sets and no diff holds: what to do by hand, and why no file is written for it.
 
-use crate::request::{Arm, ServerKind};
+use crate::request::Arm;
+use crate::server_kind::ServerKind;
 use advice::Files;
 use knobs::{Allocator, Chosen, POOL, Place, Program, RUBY, SETUP, VALUE};
 
@@ -15,6 +16,16 @@ pub fn calls_before_fork(arm: &Arm) -> bool {
         .directives(Program::Puma)
         .contains_key("fork_worker");
     arm.settings.workers > 0 && arm.settings.preload && !reforks
+}
+
+/// Processes, where no file has their number.
+pub fn count(kind: ServerKind, arm: &Arm) -> Option<String> {
+    let workers = arm.settings.workers;
+    (kind == ServerKind::Falcon).then(|| {
+        format!(
+            "set by hand: workers={workers}: `falcon serve --count {workers}`, or `count {workers}` in the service of falcon.rb"
+        )
+    })
 }
 
 /// A line for each knob of the arm that no file of these holds.

@@ -39,6 +39,7 @@ fn all_settings(kind: ServerKind) -> Vec<Settings> {
             vec![settings(3, 1, false), settings(3, 1, true)]
         }
         ServerKind::Pitchfork => vec![settings(3, 1, true)],
+        ServerKind::Falcon => vec![settings(3, 1, false)],
     }
 }
 
@@ -125,6 +126,7 @@ fn whatever_a_configuration_sets_is_in_a_diff_or_by_hand() {
         ServerKind::Puma,
         ServerKind::Unicorn,
         ServerKind::Pitchfork,
+        ServerKind::Falcon,
         ServerKind::Passenger,
     ] {
         let elsewhere = |knob: &Knob| match knob.place {
@@ -204,6 +206,19 @@ fn processes_threads_and_preloading_are_in_the_server_s_own_file() {
                 assert!(added.iter().any(|a| a.contains(line)), "{line}: {added:?}");
             }
         }
+    }
+}
+
+#[test]
+fn the_number_of_falcons_processes_is_set_by_hand() {
+    let settings = all_settings(ServerKind::Falcon)[0];
+    for files in applications() {
+        let (added, by_hand) = told(ServerKind::Falcon, settings, &Overlay::default(), &files);
+        assert!(
+            by_hand[0].contains("`falcon serve --count 3`"),
+            "{by_hand:?}"
+        );
+        assert!(!added.concat().contains("WEB_CONCURRENCY"), "{added:?}");
     }
 }
 

@@ -41,7 +41,7 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
             (
                 "kind",
                 Like::Text,
-                "puma, unicorn, pitchfork or passenger (in Apache).",
+                "puma, unicorn, pitchfork, falcon or passenger (in Apache).",
             ),
             (
                 "command",

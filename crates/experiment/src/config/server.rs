@@ -2,15 +2,17 @@
 
 use super::values::{parse_bool, parse_list, parse_threads, parse_workers};
 use super::{Asked, Problem, Request};
-use crate::request::{Front, Goal, ServerKind, ServersFiles};
+use crate::request::{Front, Goal, ServersFiles};
+use crate::server_kind::ServerKind;
 use knobs::{Place, Program};
 use run::Settings;
 use std::path::Path;
 
-const KINDS: [ServerKind; 4] = [
+const KINDS: [ServerKind; 5] = [
     ServerKind::Puma,
     ServerKind::Unicorn,
     ServerKind::Pitchfork,
+    ServerKind::Falcon,
     ServerKind::Passenger,
 ];
 
@@ -29,7 +31,7 @@ pub fn kind(request: &Request, problems: &mut Vec<Problem>) -> ServerKind {
         problems.push(Problem::of(
             asked,
             "no server that Powerband configures",
-            "give puma, unicorn, pitchfork or passenger, or a command of your own with server.command",
+            "give puma, unicorn, pitchfork, falcon or passenger, or a command of your own with server.command",
         ));
         ServerKind::Puma
     })
@@ -149,9 +151,13 @@ pub fn impossible(
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     if !kind.has_threads() && settings.threads > 1 {
+        let serves = match kind.has_fibers() {
+            true => "serves its requests in fibers of one thread",
+            false => "serves one request at a time",
+        };
         problems.push(Problem::with(
             format!(
-                "{whose}: threads = {}, and a process of {} serves one request at a time",
+                "{whose}: threads = {}, and a process of {} {serves}",
                 settings.threads,
                 kind.name()
             ),
@@ -367,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_always_preloads_is_told_apart() {
+    fn a_server_that_leaves_no_choice_of_preloading_is_told() {
         let settings = |workers, preload| Settings {
             workers,
             threads: 1,
@@ -383,6 +389,9 @@ mod tests {
             without.len() == 1 && without[0].contains("Pitchfork always loads"),
             "{without:?}"
         );
+        let falcon = impossible(ServerKind::Falcon, "one", settings(2, true));
+        assert!(falcon[0].to_string().contains("Falcon never loads"));
+        assert!(impossible(ServerKind::Falcon, "one", settings(2, false)).is_empty());
         // Without workers nothing says whether to preload.
         assert_eq!(wrong(0, false).len(), 1);
         for preload in [false, true] {

@@ -3,7 +3,8 @@
 use crate::bench::Bench;
 use crate::place::Place;
 use crate::progress::{Event, Watcher};
-use crate::request::{Arm, Experiment, Goal, ServerKind};
+use crate::request::{Arm, Experiment, Goal};
+use crate::server_kind::ServerKind;
 use run::Settings;
 
 /// That the application preloads and no configuration with workers does: a knob that is easily left out.

@@ -36,7 +36,9 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
             );
             asked.apply("PassengerMaxRequests", &mut passenger.max_requests);
         }
-        ServerCommand::Puma { program, .. } => in_its_ruby(program, bench, arm),
+        ServerCommand::Puma { program, .. } | ServerCommand::Falcon { program } => {
+            in_its_ruby(program, bench, arm);
+        }
         ServerCommand::Prefork(prefork) => {
             in_its_ruby(&mut prefork.program, bench, arm);
             let asked = Directives(overlay.directives(Program::Pitchfork));

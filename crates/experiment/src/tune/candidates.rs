@@ -9,6 +9,8 @@ use crate::request::Arm;
 use capacity::{Candidate, Config, Grid, MemoryLimit, MemoryModel, Observation, Scored, Small};
 use run::{Document, Least, Plan, Settings};
 
+const NOTHING_FITS: &str = "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory";
+
 /// A candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateArm {
@@ -20,6 +22,9 @@ pub struct CandidateArm {
 
 /// The candidates, most promising first, without the baseline.
 pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stopped> {
+    if procedure.experiment.kind.has_fibers() {
+        return unpredicted(procedure);
+    }
     if procedure.store.document.profile.is_none() {
         return Err(Stopped::NoAnswer(
             "the agent could not split the baseline's request time (no request of it was recorded, fibers serve it, or another tool took the GVL's hooks), so nothing can be predicted; compare configurations by hand with powerband compare".to_owned(),
@@ -38,9 +43,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     let cores = document.server_cores();
     let chosen = capacity::cores_before_more(chosen, &scored, cores, config(plan.baseline), most);
     if chosen.is_empty() && procedure.experiment.knobs.is_empty() {
-        return Err(Stopped::Configuration(
-            "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
-        ));
+        return Err(Stopped::Configuration(NOTHING_FITS.to_owned()));
     }
     let candidates: Vec<CandidateArm> = chosen
         .into_iter()
@@ -53,6 +56,34 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     let arms = [arms, vec![plan.baseline]].concat();
     model::predict_latency(procedure, simulator, &arms)?;
     Ok(candidates)
+}
+
+/// Numbers of processes of a server of which nothing can be predicted: those that were asked for, else as many as cores, then
+/// others around that.
+fn unpredicted(procedure: &Procedure<'_>) -> Result<Vec<CandidateArm>, Stopped> {
+    let document = &procedure.store.document;
+    let cores = document.server_cores().floor().clamp(1.0, 128.0) as u16;
+    let around = vec![cores, 2 * cores, cores / 2, cores / 4, 1];
+    let counts = procedure.experiment.workers.clone().unwrap_or(around);
+    let baseline = document.plan.baseline;
+    let most = (document.plan.arms as usize).saturating_sub(1);
+    let mut found: Vec<CandidateArm> = Vec::new();
+    for workers in counts {
+        let settings = Settings {
+            workers,
+            ..baseline
+        };
+        let arm = Arm::of(settings);
+        let is_new = settings != baseline && !found.iter().any(|one| one.arm == arm);
+        if workers > 0 && is_new && found.len() < most && fits(procedure, settings) {
+            let because = "another number of processes; nothing predicts a server of fibers";
+            found.push(CandidateArm { arm, because });
+        }
+    }
+    match found.is_empty() && procedure.experiment.knobs.is_empty() {
+        true => Err(Stopped::Configuration(NOTHING_FITS.to_owned())),
+        false => Ok(found),
+    }
 }
 
 /// What may be tried: what was asked for, else as much as the application can use.

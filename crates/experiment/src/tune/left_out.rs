@@ -51,8 +51,12 @@ pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, candidate: &Candidat
         _ => budget_with(procedure, |shape| shape.race_blocks > 0)
             .map_or_else(String::new, |budget| format!("; {budget} tries several")),
     };
+    let doubt = match procedure.store.document.model {
+        Some(_) => "the prediction may be wrong, and others better",
+        None => "others may be better",
+    };
     let warning = format!(
-        "{} is the only candidate that was tried ({}): the prediction may be wrong, and others better{more}",
+        "{} is the only candidate that was tried ({}): {doubt}{more}",
         candidate.arm, candidate.because
     );
     procedure.store.document.warnings.push(warning);

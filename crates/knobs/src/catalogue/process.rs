@@ -26,7 +26,7 @@ pub const KNOBS: &[Knob] = &[
         versions: Versions::ALL,
         default: "the `ruby` on the `PATH`",
         example: "3.4",
-        about: "The Ruby that runs the server: a version that is installed, or a path from the configuration's folder. Puma, Unicorn and Pitchfork are \
+        about: "The Ruby that runs the server: a version that is installed, or a path from the configuration's folder. Puma, Unicorn, Pitchfork and Falcon are \
                 started by it, Passenger gets \
                 its path, a command of your own finds its folder first on `PATH`.",
         caution: "Its gems must be there; the agent's extension is built for each version.",

@@ -1,4 +1,4 @@
-//! What real servers logged (Puma 6.6, Unicorn 6.1, Passenger 6.0, Rails 7.2), shortened.
+//! What real servers logged (Puma 6.6, Unicorn 6.1, Falcon 0.55, Passenger 6.0, Rails 7.2), shortened.
 
 use super::*;
 
@@ -55,6 +55,8 @@ E, [2026-11-23T16:15:55.752063 #20873] ERROR -- : key not found: \"STRIPE_KEY\" 
 /usr/bin/unicorn:129:in `<main>'
 E, [2026-11-23T16:15:55.764049 #20783] ERROR -- : reaped #<Process::Status: pid 20873 exit 1> worker=0
 ";
+    let of_falcon = r#"{"severity":"info","subject":"Async::Service::Controller","message":"Waiting for startup..."}
+{"severity":"warn","subject":"Async::Task","message":"Task may have ended with unhandled exception.","event":{"type":"failure","root":"/srv/shop","class":"KeyError","message":"key not found: \"STRIPE_KEY\"","backtrace":["config.ru:4:in"#;
     let of_unicorn_preloading = format!(
         "I, [2026-11-23T16:16:02.341053 #21515]  INFO -- : Refreshing Gem list
 /srv/shop/config/initializers/stripe.rb:1:in `fetch': key not found: \"STRIPE_KEY\" (KeyError){BACKTRACE_OF_PUMA}"
@@ -72,6 +74,7 @@ App 12035 output:     /usr/share/passenger/helper-scripts/rack-preloader.rb:101:
         &of_puma,
         &preloaded,
         of_unicorn,
+        of_falcon,
         &of_unicorn_preloading,
         of_passenger,
         of_ruby_3_4,

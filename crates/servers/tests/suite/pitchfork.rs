@@ -38,6 +38,7 @@ fn it_runs_as_asked_and_stops_clean() {
     assert_eq!((read.workers, read.preload), (2, Some(true)));
     assert_eq!((read.max_threads, read.min_threads), (vec![1, 1], Some(1)));
     assert!(read.server.unwrap().starts_with("Pitchfork 0."));
+    assert!(!server.replaces_workers());
     let loaded = std::fs::read_to_string(app.path().join("loaded-by")).unwrap();
     assert_eq!(loaded.lines().count(), 1, "{loaded}");
     let there = |name: &str| app.path().join(name).exists();
@@ -85,6 +86,7 @@ fn workers_of_the_next_generation_are_read_back() {
         },
     ));
     assert_eq!(server.read_back().unwrap().mismatches, []);
+    assert!(server.replaces_workers());
     for generation in ["gen:1", "gen:2"] {
         eventually("all workers are of the next generation", || {
             get(server.addr(), "/");

@@ -1,7 +1,8 @@
 //! Which values mean nothing with which others, and which give others their meaning.
 
 use crate::arm_environment::RejectedValue;
-use crate::request::{SearchKnob, ServerKind};
+use crate::request::SearchKnob;
+use crate::server_kind::ServerKind;
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
 

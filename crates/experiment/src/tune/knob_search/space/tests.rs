@@ -1,5 +1,5 @@
 use super::*;
-use crate::request::ServerKind;
+use crate::server_kind::ServerKind;
 
 fn settings(workers: u16, threads: u16, preload: bool) -> Settings {
     Settings {
