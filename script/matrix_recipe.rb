@@ -70,7 +70,7 @@ class Recipe
     names.size > 4 ? [names.first, "#{names.size - 1}-more"] : names
   end
 
-  # Of a root that was given anything may have changed.
+  # A root that was given may have changed in any way.
   def made?
     @from.nil? && File.exist?(mark) && File.read(mark) == text
   end

@@ -6,7 +6,7 @@ pub enum Server {
     Puma,
     Unicorn,
     Pitchfork,
-    /// Has no file of its own.
+    /// No file has its settings.
     Falcon,
     Passenger,
 }

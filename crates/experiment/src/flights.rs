@@ -91,14 +91,18 @@ pub fn versions(snapshots: &[Snapshot]) -> BTreeMap<String, String> {
 
 /// Why the agent's split of request time is not to be used; `None` when it is.
 pub fn unusable(snapshots: &[Snapshot]) -> Option<&'static str> {
-    let headers = || snapshots.iter().map(|s| &s.header);
-    if headers().any(|h| h.fiber_scheduler) {
+    if has_fibers(snapshots) {
         return Some("fibers serve its requests, and their time cannot be split by thread");
     }
-    if headers().any(|h| !h.measures("held_ns")) {
+    if snapshots.iter().any(|s| !s.header.measures("held_ns")) {
         return Some("the agent could not measure the GVL in this process");
     }
     None
+}
+
+/// Whether fibers serve the requests of one of the processes.
+pub fn has_fibers(snapshots: &[Snapshot]) -> bool {
+    snapshots.iter().any(|s| s.header.fiber_scheduler)
 }
 
 /// Whether every process measures waits for locks apart from I/O.

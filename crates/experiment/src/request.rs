@@ -203,6 +203,8 @@ pub struct SearchKnob {
     pub name: String,
     /// Checked, as they are typed.
     pub values: Vec<String>,
+    /// Nobody named it: where no Ruby takes it, it is left out in place of refused.
+    pub usual: bool,
 }
 
 /// Without the values, which may be secrets.
@@ -407,6 +409,7 @@ mod tests {
         let knob = SearchKnob {
             name: "env.TOKEN".to_owned(),
             values: vec!["hunter2".to_owned()],
+            usual: false,
         };
         assert_eq!(format!("{knob:?}"), "env.TOKEN of 1 values");
     }

@@ -104,11 +104,10 @@ pub fn run(
             });
         }
     }
-    let is_split = flights::unusable(&snapshots).is_none();
-    if !is_split {
+    if flights::has_fibers(&snapshots) {
         measured.trial.split = None;
     }
-    if !measured.trial.counts() || !is_split {
+    if !measured.trial.counts() || flights::unusable(&snapshots).is_some() {
         measured.profile = None;
     }
     measured.trial.took_s = began.elapsed().as_secs_f64();
@@ -212,7 +211,18 @@ fn measure(
     server
         .alive()
         .map_err(|died| Failure::Trial(died.to_string()))?;
-    Ok(())
+    match ended(server, "during the trial") {
+        Some(why) => Err(Failure::Trial(why)),
+        None => Ok(()),
+    }
+}
+
+/// That a process has ended and none has taken its place.
+fn ended(server: &Running, when: &str) -> Option<String> {
+    let left = server.ended()?;
+    Some(format!(
+        "a process ended {when}, and {left}; the server's log says why"
+    ))
 }
 
 /// That a new process has taken a worker's place, where one has and that is not what the server is set to do.

@@ -29,8 +29,10 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
 
 - An arm takes every knob that it does not name from the baseline.
 - The value `default` returns a knob to the behaviour of Ruby or glibc themselves, even if the application's own environment sets the
-  variable. Two knobs differ: `allocator` returns with `glibc`, and for `env.NAME` the value `default` is a text like any other.
-- Put a value with commas into double quotes if it would otherwise be read as another knob, and in a sweep. Within the quotes, write a double quote as two.
+  variable. A directive of a server returns to what the application's configuration says. Two knobs differ: `allocator` returns with
+  `glibc`, and for `env.NAME` the value `default` is a text like any other.
+- Put a value with commas into double quotes if it would otherwise be read as another knob, and in `sweep` and `--knobs`, where commas
+  separate values: `--knobs 'pitchfork.refork_after=\"50,100,1000\"'`. Within the quotes, write a double quote as two.
 
 ## What is checked
 

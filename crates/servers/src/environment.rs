@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::agent;
-use crate::spec::ServerSpec;
+use crate::spec::{ServerCommand, ServerSpec};
 
 /// The server's environment on top of powerband's own (`inherited` looks that up): what the user
 /// gave, then the settings under test, which win.
@@ -30,12 +30,15 @@ pub(crate) fn environment(
     });
     env.insert("RAILS_ENV".into(), rails.unwrap_or_else(|| name.clone()));
     env.insert("RACK_ENV".into(), rack.unwrap_or(name));
-    let threads = spec.settings.threads.to_string();
-    let pool = spec
-        .pool
-        .map_or_else(|| threads.clone(), |pool| pool.to_string());
-    env.insert("RAILS_MAX_THREADS".into(), pool);
-    env.insert("RAILS_MIN_THREADS".into(), threads);
+    let threads = spec.settings.threads;
+    // Falcon has no threads to set, and a pool of one connection would be too small for its fibers.
+    let has_fibers = matches!(spec.command, ServerCommand::Falcon { .. });
+    if let Some(pool) = spec.pool.or((!has_fibers).then_some(threads.into())) {
+        env.insert("RAILS_MAX_THREADS".into(), pool.to_string());
+    }
+    if !has_fibers {
+        env.insert("RAILS_MIN_THREADS".into(), threads.to_string());
+    }
     env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
     env.insert("PORT".into(), port.to_string());
     env.extend(
@@ -51,7 +54,7 @@ pub(crate) fn environment(
 mod tests {
     use super::*;
     use crate::guard::GuardProgram;
-    use crate::spec::{Agent, ServerCommand, Settings};
+    use crate::spec::{Agent, Settings};
 
     #[test]
     fn the_settings_win_over_the_environment_and_the_agent_goes_first() {
@@ -92,5 +95,30 @@ mod tests {
         ] {
             assert_eq!(env.get(key).map(String::as_str), Some(value), "{key}");
         }
+    }
+
+    #[test]
+    fn the_fibers_of_falcon_have_the_pool_that_the_application_gives_them() {
+        let guard = GuardProgram {
+            exe: "/proc/self/exe".into(),
+            arg: "guard".into(),
+        };
+        let settings = Settings {
+            threads: 1,
+            workers: 2,
+            preload: false,
+        };
+        let mut spec = ServerSpec::new("/nowhere", settings, "/nowhere/work", guard);
+        spec.command = ServerCommand::Falcon { program: vec![] };
+        let pool = |spec: &ServerSpec| {
+            let env = environment(spec, 4000, |_| None);
+            assert_eq!(env.get("RAILS_MIN_THREADS"), None);
+            env.get("RAILS_MAX_THREADS").cloned()
+        };
+        assert_eq!(pool(&spec), None);
+        spec.env.insert("RAILS_MAX_THREADS".into(), "20".into());
+        assert_eq!(pool(&spec).as_deref(), Some("20"));
+        spec.pool = Some(32);
+        assert_eq!(pool(&spec).as_deref(), Some("32"));
     }
 }

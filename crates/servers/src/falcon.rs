@@ -1,8 +1,8 @@
 //! Falcon: the flags that make `falcon serve` run with the settings asked for, and what its processes show of themselves.
 //!
 //! Read in the sources of Falcon 0.55 (`command/serve.rb`, `service/server.rb`) and async-container 0.38: the first process
-//! forks as many others as are asked for, each of which loads the application and then gives itself a title. What has ended
-//! is started again for ever, also where the application cannot be loaded: with `--no-restart` Falcon ends then.
+//! forks as many others as are asked for, each of which loads the application and then gives itself a title. Falcon starts a
+//! process that has ended again for ever, also where the application cannot be loaded; with `--no-restart` it ends then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -95,6 +95,13 @@ impl Handle for Falcon {
 
     fn read_back(&self, asked: Settings, master: u32) -> Result<ReadBack, StatusError> {
         Ok(compare(asked, self.serving(master).len()))
+    }
+
+    fn ended(&self, master: u32) -> Option<String> {
+        match self.progress(master) {
+            Progress::Missing(what) => Some(what),
+            Progress::Complete | Progress::Hopeless(_) => None,
+        }
     }
 
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {

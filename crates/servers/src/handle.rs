@@ -43,6 +43,11 @@ pub(crate) trait Handle: Debug + Send + Sync {
         false
     }
 
+    /// What has ended, where the server replaces nothing; for a person.
+    fn ended(&self, _pid: u32) -> Option<String> {
+        None
+    }
+
     /// Asks for an orderly end, before any signal is sent to the whole tree, and waits for it.
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration);
 }

@@ -29,9 +29,15 @@ use crate::spec::{PreforkServer, PreforkSpec, ServerSpec, Settings};
 /// SIGTERM would cut off clients that Unicorn is answering; to Pitchfork both are the same.
 const ORDERLY_END: Signal = Signal::QUIT;
 
+/// The oldest Pitchfork whose settings can be read back; without it each worker would fail.
+const TOO_OLD: &str = "Pitchfork::Configurator.method_defined?(:refork_max_unavailable) or \
+                       abort(\"powerband: Pitchfork 0.18 or newer is needed, and this is #{Pitchfork::VERSION}\")\n";
+
 /// How long a worker may be missing that is being replaced, as Pitchfork's are whenever it reforks.
 const REPLACED_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+const CHANGED_LATER: &str = "the application changes it once the server runs; remove that there";
 
 /// The words that start the server for this application: `bundle exec unicorn` where its Gemfile.lock names Unicorn and that
 /// works, else plain `unicorn`, as for an application that the system's packages installed.
@@ -55,7 +61,9 @@ struct ReadyWorker {
     pid: u32,
     preload: bool,
     version: String,
-    /// Of Pitchfork alone.
+    /// Of Pitchfork alone, as the other two.
+    #[serde(default)]
+    generation: u32,
     refork_after: Option<Value>,
     refork_max_unavailable: Option<u16>,
 }
@@ -221,10 +229,15 @@ fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
     let most = most.map(|workers| format!("refork_max_unavailable {workers}\n"));
     InRuby {
         listen_options: ":backlog, :rcvbuf, :sndbuf, :tcp_nodelay, :tcp_nopush, :queues, :queues_per_worker",
-        directives: after.into_iter().chain(most).collect(),
+        directives: after
+            .into_iter()
+            .chain(most)
+            .chain([TOO_OLD.to_owned()])
+            .collect(),
         keep: "Pitchfork::Info.keep_io(ready)\n",
         says: r#"  counts = server.instance_variable_get(:@refork_condition)&.instance_variable_get(:@limits)
-  says = format("\"preload\":true,\"version\":\"%s\",\"refork_after\":%s,\"refork_max_unavailable\":%d", Pitchfork::VERSION,
+  says = format("\"preload\":true,\"version\":\"%s\",\"generation\":%d,\"refork_after\":%s,\"refork_max_unavailable\":%d",
+                Pitchfork::VERSION, worker.generation,
                 counts ? "[#{counts.map { |count| count || false }.join(',')}]" : "null", server.send(:refork_max_unavailable))"#,
         no_worker: "worker.nr.nil? || ",
     }
@@ -252,12 +265,13 @@ impl Prefork {
             .collect()
     }
 
-    /// The same, once all that were asked for are there again or that takes too long.
+    /// The same; where some are being replaced, once all that were asked for are there again or that takes too long.
     fn all_workers(&self, master: u32) -> Vec<ReadyWorker> {
         let end = Instant::now() + REPLACED_WITHIN;
         loop {
             let workers = self.ready_workers(master);
-            if workers.len() >= usize::from(self.workers_asked) || Instant::now() >= end {
+            let are_there = workers.len() >= usize::from(self.workers_asked);
+            if are_there || !self.replaces_workers() || Instant::now() >= end {
                 return workers.into_values().collect();
             }
             std::thread::sleep(LOOK_AGAIN);
@@ -294,7 +308,7 @@ impl Handle for Prefork {
     }
 
     fn replaces_workers(&self) -> bool {
-        self.once_ready().iter().any(ReadyWorker::reforks)
+        only_reforked(&self.once_ready())
     }
 
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
@@ -302,6 +316,14 @@ impl Handle for Prefork {
             guard.wait_exit(id, grace);
         }
     }
+}
+
+/// Whether every worker that came after another was of a later generation. A crash brings the same number and generation again.
+fn only_reforked(once_ready: &[ReadyWorker]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut each = once_ready.iter();
+    once_ready.iter().any(ReadyWorker::reforks)
+        && each.all(|worker| seen.insert((worker.nr, worker.generation)))
 }
 
 fn compare(asked: Settings, server: PreforkServer, workers: &[ReadyWorker]) -> ReadBack {
@@ -320,7 +342,7 @@ fn compare(asked: Settings, server: PreforkServer, workers: &[ReadyWorker]) -> R
             knob: "preload".into(),
             asked: asked.preload.to_string(),
             runs_with: runs_with.to_string(),
-            hint: "the application changes it once the server runs; remove that there",
+            hint: CHANGED_LATER,
         });
     }
     ReadBack {
@@ -342,7 +364,7 @@ fn not_reforked(asked: &PreforkSpec, worker: &ReadyWorker) -> Option<Mismatch> {
         knob: knob.into(),
         asked,
         runs_with: runs_with.unwrap_or_else(|| "nothing".into()),
-        hint: "the application changes it once the server runs; remove that there",
+        hint: CHANGED_LATER,
     };
     let counts = asked.refork_after.as_ref();
     let other = counts.filter(|counts| worker.refork_after.as_ref() != Some(&counts.json()));
@@ -367,105 +389,4 @@ fn not_reforked(asked: &PreforkSpec, worker: &ReadyWorker) -> Option<Mismatch> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ASKED: Settings = Settings {
-        threads: 1,
-        workers: 2,
-        preload: true,
-    };
-
-    #[test]
-    fn the_file_that_a_command_names_is_found() {
-        let named = |words: &str| {
-            let words: Vec<String> = words.split(' ').map(String::from).collect();
-            named_in(&words).map(String::from)
-        };
-        assert_eq!(named("unicorn -c a.rb -E x -c b.rb"), Some("b.rb".into()));
-        assert_eq!(named("unicorn --config-file=c.rb"), Some("c.rb".into()));
-        assert_eq!(named("bundle exec unicorn"), None);
-    }
-
-    fn spec(server: PreforkServer) -> PreforkSpec {
-        PreforkSpec {
-            refork_after: Some("50,100,false".parse().unwrap()),
-            refork_max_unavailable: Some(2),
-            ..PreforkSpec::of(server, vec![server.program().into()])
-        }
-    }
-
-    fn worker(nr: u16, preload: bool) -> ReadyWorker {
-        ReadyWorker {
-            nr,
-            pid: 7,
-            preload,
-            version: "6.1.0".into(),
-            refork_after: None,
-            refork_max_unavailable: None,
-        }
-    }
-
-    #[test]
-    fn what_is_under_test_comes_after_the_applications_own() {
-        for (server, directives) in [
-            (PreforkServer::Unicorn, "preload_app true\n"),
-            (
-                PreforkServer::Pitchfork,
-                "refork_after [50,100,false]\nrefork_max_unavailable 2\n",
-            ),
-        ] {
-            let own = Some(Path::new("/a/it's.rb"));
-            let paths = (Path::new("/w/r"), Path::new("/w/p"));
-            let text = config_text(ASKED, &spec(server), own, 80, paths.0, paths.1);
-            let own = text
-                .find(r"instance_eval(File.read('/a/it\'s.rb')")
-                .unwrap();
-            let set = text.find(&format!("worker_processes 2\n{directives}"));
-            assert!(Some(own) < set, "{text}");
-        }
-    }
-
-    #[test]
-    fn every_setting_that_did_not_take_is_named() {
-        let server = PreforkServer::Unicorn;
-        let read = compare(ASKED, server, &[worker(0, true), worker(1, true)]);
-        assert_eq!(read.mismatches, []);
-        assert_eq!(read.server.as_deref(), Some("Unicorn 6.1.0"));
-        let read = compare(ASKED, server, &[worker(1, false)]);
-        let knobs: Vec<_> = read.mismatches.iter().map(|m| m.knob.as_ref()).collect();
-        assert_eq!(knobs, ["workers", "preload"]);
-    }
-
-    #[test]
-    fn reforking_that_did_not_take_is_named() {
-        let asked = spec(PreforkServer::Pitchfork);
-        let told = |after: Option<&str>, most| {
-            let worker = ReadyWorker {
-                refork_after: after.map(|text| serde_json::from_str(text).unwrap()),
-                refork_max_unavailable: most,
-                ..worker(0, true)
-            };
-            not_reforked(&asked, &worker).map(|m| (m.knob.into_owned(), m.runs_with))
-        };
-        let after = |runs: &str| Some(("pitchfork.refork_after".to_owned(), runs.to_owned()));
-        assert_eq!(told(Some("[50,100,false]"), Some(2)), None);
-        assert_eq!(told(Some("[50]"), Some(2)), after("[50]"));
-        assert_eq!(told(None, Some(2)), after("nothing"));
-        let most = told(Some("[50,100,false]"), Some(1)).unwrap();
-        assert_eq!(most.0, "pitchfork.refork_max_unavailable");
-        for (after, reforks) in [
-            (Some("[50,false]"), true),
-            (Some("[false]"), false),
-            (None, false),
-        ] {
-            let worker = ReadyWorker {
-                refork_after: after.map(|text| serde_json::from_str(text).unwrap()),
-                ..worker(0, true)
-            };
-            assert_eq!(worker.reforks(), reforks, "{after:?}");
-        }
-        let nothing_asked = PreforkSpec::of(PreforkServer::Pitchfork, Vec::new());
-        assert_eq!(not_reforked(&nothing_asked, &worker(0, true)), None);
-    }
-}
+mod tests;

@@ -206,6 +206,11 @@ impl Running {
         self.handle().replaces_workers()
     }
 
+    /// What has ended meanwhile, where the server replaces no process; for a person.
+    pub fn ended(&self) -> Option<String> {
+        self.handle().ended(self.server_pid())
+    }
+
     /// Compares what was asked with what runs.
     ///
     /// # Errors

@@ -64,8 +64,8 @@ const FRAMEWORKS: [(&str, &str); 4] = [
 ];
 
 impl Application {
-    /// From the texts of Gemfile.lock and Gemfile; either may be empty. Where they name no server, or several, Puma is
-    /// taken, as Powerband does.
+    /// From the texts of Gemfile.lock and Gemfile; either may be empty. Where they name no server, Puma is
+    /// taken; of several, the first of the list below.
     #[must_use]
     pub fn of_bundle(lock: &str, gemfile: &str) -> Application {
         let has = |gem: &str| match lock.is_empty() {

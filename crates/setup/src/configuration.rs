@@ -28,7 +28,7 @@ pub fn written(beginning: &Beginning<'_>) -> String {
     );
     objective(&mut text);
     server(&mut text, application);
-    baseline(&mut text, beginning.today);
+    baseline(&mut text, application.server, beginning.today);
     pages(&mut text, beginning);
     safety(&mut text, beginning.env);
     text
@@ -59,19 +59,18 @@ fn server(text: &mut String, application: &Application) {
     );
 }
 
-fn baseline(text: &mut String, today: Option<(u16, u16)>) {
+fn baseline(text: &mut String, server: Server, today: Option<(u16, u16)>) {
     text.push_str(
         "\n# What production runs today. Without these keys the server's configuration is read",
     );
-    match today {
-        Some((threads, workers)) => {
-            let _ = write!(
-                text,
-                ", which says:\n# [baseline]\n# threads = {threads}\n# workers = {workers}\n"
-            );
-        }
-        None => text.push_str(".\n# [baseline]\n# threads = 3\n# workers = 2\n"),
+    let which = today.map_or(".", |_| ", which says:");
+    let _ = writeln!(text, "{which}\n# [baseline]");
+    let (threads, workers) = today.unwrap_or((3, 2));
+    // No other server's processes have more threads than one.
+    if server == Server::Puma {
+        let _ = writeln!(text, "# threads = {threads}");
     }
+    let _ = writeln!(text, "# workers = {workers}");
 }
 
 fn pages(text: &mut String, beginning: &Beginning<'_>) {
@@ -209,7 +208,7 @@ mod tests {
         assert_eq!(request["path"].as_str(), Some("/se\"arch?q=1"));
         assert_eq!(request["weight"].as_integer(), Some(60));
         assert!(text.contains("the 1 most frequent of 4 pages in log/production.log, 75 % of 80"));
-        assert!(text.contains("# threads = 3\n# workers = 2"));
+        assert!(text.contains(", which says:\n# [baseline]\n# workers = 2"));
         assert!(text.contains("3 requests of other methods"));
     }
 
@@ -230,6 +229,7 @@ mod tests {
         assert!(text.contains("this is a guess"));
         assert_eq!(table["workload"]["request"][0]["path"].as_str(), Some("/"));
         assert!(!table.contains_key("server"));
+        assert!(text.contains(", which says:\n# [baseline]\n# threads = 3\n# workers = 2"));
         let (text, _) = made(Some(&pages(Source::Routes)), "");
         assert!(text.contains("How often users ask for each is not known"));
     }

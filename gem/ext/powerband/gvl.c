@@ -1,5 +1,6 @@
 /* In a callback: no Ruby allocation, no exception, no I/O. READY and RESUMED run under the scheduler's lock, and
- * READY may run on another thread than the one it is about; a thread has at most one event at a time. */
+ * READY may run on another thread than the one it is about. A thread has at most one event at a time; on Ruby 3.2 the thread that takes
+ * the GVL from another one books that, too. */
 #include "gvl.h"
 
 #include <ruby.h>
@@ -163,18 +164,18 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
 
 #ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
 static bool
-news(struct pb_thread *thread, rb_event_flag_t event)
+is_new(struct pb_thread *thread, rb_event_flag_t event)
 {
     return true;
 }
 #else
-/* The thread that had the GVL of the main Ractor last; NULL where that is not known. Only who has that GVL may look. */
+/* The thread that had the GVL of the main Ractor last; NULL where that is not known. Only the thread that has that GVL reads it. */
 static struct pb_thread *holder;
 
 /* Ruby 3.2 does not announce that it takes the GVL from a thread, which then waits in the scheduler. The next thread shows it as it
- * gets the GVL, or the thread itself by READY, perhaps at the same time: who is first books it. */
+ * gets the GVL, or the thread itself by READY, perhaps at the same time: the first of the two books it. */
 static void
-taken(struct pb_thread *thread)
+book_preemption(struct pb_thread *thread)
 {
     uint8_t held = PB_HELD;
     uint64_t now_ns;
@@ -188,15 +189,15 @@ taken(struct pb_thread *thread)
 }
 
 static void
-got(struct pb_thread *thread)
+note_holder(struct pb_thread *thread)
 {
-    if (holder && holder != thread) taken(holder);
+    if (holder && holder != thread) book_preemption(holder);
     holder = thread;
 }
 
-/* Whether the event is new: that a thread gives the GVL up to sleep is announced twice, and that it is ready may be booked. */
+/* Whether the event is new: Ruby announces twice that a thread gives the GVL up to sleep, and READY may be booked already. */
 static bool
-news(struct pb_thread *thread, rb_event_flag_t event)
+is_new(struct pb_thread *thread, rb_event_flag_t event)
 {
     const uint8_t before = __atomic_load_n(&thread->watch.said, __ATOMIC_ACQUIRE);
 
@@ -207,14 +208,14 @@ news(struct pb_thread *thread, rb_event_flag_t event)
         thread->watch.said = PB_GIVEN_UP;
         return true;
       case RUBY_INTERNAL_THREAD_EVENT_READY:
-        if (before == PB_HELD) taken(thread);
+        if (before == PB_HELD) book_preemption(thread);
         if (before != PB_GIVEN_UP) return false;
         thread->watch.said = PB_READY;
         return true;
       default:
         thread->watch.said = PB_HELD;
-        /* The threads of another Ractor, which has a GVL of its own, have none. */
-        if (thread->ruby_thread) got(thread);
+        /* Other Ractors have other GVLs, and their threads have no ruby_thread. */
+        if (thread->ruby_thread) note_holder(thread);
         return true;
     }
 }
@@ -225,7 +226,7 @@ on_begin(rb_event_flag_t event, VALUE data, VALUE self, ID method, VALUE klass)
 {
     if (!own) return;
     own->ruby_thread = rb_thread_current();
-    if (__atomic_load_n(&enabled, __ATOMIC_RELAXED)) got(own);
+    if (__atomic_load_n(&enabled, __ATOMIC_RELAXED)) note_holder(own);
 }
 #endif
 
@@ -236,7 +237,7 @@ on_turn(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void
 
     if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED)) return;
     thread = thread_get(EVENT_THREAD(data));
-    if (!thread || !news(thread, event)) return;
+    if (!thread || !is_new(thread, event)) return;
     if (thread->watch.running || pb_events_wanted()) turn(thread, event, pb_mono_ns());
 }
 
@@ -283,6 +284,7 @@ pb_gvl_after_fork(void)
 
     pb_gvl_enable(false);
     pb_threads_keep_only(kept);
+    /* Clearing the state has taken from it, on Ruby 3.2, which thread it belongs to. */
     if (kept) thread_set(rb_thread_current(), kept);
 }
 

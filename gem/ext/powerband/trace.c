@@ -52,7 +52,7 @@ enter(struct pb_thread *thread, VALUE ruby_thread)
     }
     entry->native_id = FIXNUM_P(id) ? (uint32_t)FIX2LONG(id) : 0;
 #ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
-    /* In the child of a fork Ruby 3.2 says what it was in the parent. */
+    /* In the child of a fork Ruby 3.2 gives the id that the thread had in the parent. */
     if (ruby_thread == rb_thread_main()) entry->native_id = (uint32_t)getpid();
 #endif
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);

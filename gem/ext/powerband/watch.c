@@ -1,5 +1,5 @@
 /* pb_watch_want may run on another thread than the watch's; the scheduler's lock orders it between that thread's
- * pb_watch_lose and pb_watch_gain. */
+ * pb_watch_lose and pb_watch_gain. On Ruby 3.2 pb_watch_lose may, too; gvl.c orders the two (book_preemption). */
 #include "watch.h"
 
 #include <ruby.h>

@@ -29,12 +29,14 @@ module Powerband
       # The application is not loaded yet.
       def starting(instance, evaluator)
         Powerband.setup&.before_application
-        Recorder.start(settings(instance, evaluator))
+        @settings = settings(instance, evaluator)
       rescue StandardError => e
         Powerband.fault("Falcon's settings cannot be read", e)
       end
 
+      # The flight file says what the application has loaded.
       def wrapped(rack_app)
+        Recorder.start(@settings) if @settings
         app = Middleware === rack_app ? rack_app : Middleware.new(rack_app) # rubocop:disable Style/CaseEquality
         Powerband.setup&.serving(app, :falcon) do
           raise Setup::Refused, "Falcon has no moment at which a process is known to serve nothing"

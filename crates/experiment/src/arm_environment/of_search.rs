@@ -2,12 +2,12 @@
 
 use super::{Against, ArmEnvironments, Refusal};
 use crate::error::Stopped;
-use crate::request::{Arm, Experiment};
+use crate::request::{Arm, Experiment, SearchKnob};
 use knobs::{Overlay, RUBY};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A value that one of the Rubies does not take, though another does.
+/// A value that one of the Rubies does not take, though another does or it is a usual one.
 pub struct RejectedValue {
     /// As the knob `ruby` has it; `None` for the one that runs today.
     pub ruby: Option<String>,
@@ -54,7 +54,10 @@ impl ArmEnvironments {
         let settings = settings.unwrap_or(against.experiment.kind.defaults());
         let setting = |set: &[(&str, &str)]| Some(Arm::with(settings, Overlay::of(set).ok()?));
         let values = || each(against.experiment);
-        let rubies = || values().filter(|(name, _)| *name == RUBY);
+        let rubies = || {
+            let named = values().filter(|(knob, _)| knob.name == RUBY);
+            named.map(|(_, value)| (RUBY, value))
+        };
         let mut wrong = BTreeSet::new();
         let mut refuse = |why: Vec<Refusal>| wrong.extend(why.iter().map(ToString::to_string));
         for ruby in rubies() {
@@ -62,20 +65,21 @@ impl ArmEnvironments {
                 refuse(self.wrong_with(&arm, against)?);
             }
         }
-        for (knob, value) in values().filter(|(name, _)| *name != RUBY) {
+        for (knob, value) in values().filter(|(knob, _)| knob.name != RUBY) {
+            let name = knob.name.as_str();
             let mut by_ruby = Vec::new();
             for ruby in std::iter::once(None).chain(rubies().map(Some)) {
-                let set: Vec<_> = ruby.into_iter().chain([(knob, value)]).collect();
+                let set: Vec<_> = ruby.into_iter().chain([(name, value)]).collect();
                 if let Some(arm) = setting(&set) {
                     by_ruby.push((ruby, self.wrong_with(&arm, against)?));
                 }
             }
-            let taken = by_ruby.iter().any(|(_, why)| why.is_empty());
+            let may_be_apart = knob.usual || by_ruby.iter().any(|(_, why)| why.is_empty());
             for (ruby, why) in by_ruby {
                 match by_this_ruby(&why) {
-                    Some(what) if taken => self.apart.push(RejectedValue {
+                    Some(what) if may_be_apart => self.apart.push(RejectedValue {
                         ruby: ruby.map(|(_, named)| named.to_owned()),
-                        knob: knob.to_owned(),
+                        knob: name.to_owned(),
                         value: value.to_owned(),
                         what,
                     }),
@@ -107,13 +111,10 @@ fn by_this_ruby(why: &[Refusal]) -> Option<String> {
 
 /// Each value by itself.
 pub(super) fn values(experiment: &Experiment) -> impl Iterator<Item = Overlay> + '_ {
-    each(experiment).filter_map(|one| Overlay::of(&[one]).ok())
+    each(experiment).filter_map(|(knob, value)| Overlay::of(&[(&knob.name, value)]).ok())
 }
 
-fn each(experiment: &Experiment) -> impl Iterator<Item = (&str, &str)> {
+fn each(experiment: &Experiment) -> impl Iterator<Item = (&SearchKnob, &str)> {
     let knobs = experiment.knobs.iter();
-    knobs.flat_map(|knob| {
-        let values = knob.values.iter().map(String::as_str);
-        values.map(|value| (knob.name.as_str(), value))
-    })
+    knobs.flat_map(|knob| knob.values.iter().map(move |value| (knob, value.as_str())))
 }

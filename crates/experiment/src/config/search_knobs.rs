@@ -8,8 +8,9 @@ use knobs::{Allocator, Overlay};
 /// The word for those that are worth a try on most applications.
 const USUAL: &str = "usual";
 
-/// What `usual` stands for, in addition to every installed allocator and, where glibc is, its arenas.
-const USUALLY: [(&str, &str); 4] = [
+/// What `usual` stands for, in addition to every installed allocator.
+const USUALLY: [(&str, &str); 5] = [
+    ("malloc_arena_max", "2"),
     ("gc.malloc_limit_max", "128MiB"),
     ("gc.oldmalloc_limit_max", "256MiB"),
     ("gc.heap_free_slots_goal_ratio", "0.6"),
@@ -97,6 +98,7 @@ fn knob(asked: &Asked) -> Result<SearchKnob, Vec<Problem>> {
         true => Ok(SearchKnob {
             name: name.to_owned(),
             values,
+            usual: false,
         }),
         false => Err(wrong),
     }
@@ -108,17 +110,14 @@ fn usual() -> Vec<SearchKnob> {
         .filter(|a| *a != Allocator::Glibc && servers::library(a.libraries()).is_some())
         .map(|a| a.name().to_owned())
         .collect::<Vec<_>>();
-    let allocators = (!installed.is_empty()).then(|| SearchKnob {
-        name: "allocator".to_owned(),
-        values: installed,
-    });
-    let fixed = |(name, value): (&str, &str)| SearchKnob {
+    let knob = |name: &str, values| SearchKnob {
         name: name.to_owned(),
-        values: vec![value.to_owned()],
+        values,
+        usual: true,
     };
-    let arenas = servers::library(&["libc.so.6"]).map(|_| fixed(("malloc_arena_max", "2")));
-    let fixed = USUALLY.into_iter().map(fixed);
-    arenas.into_iter().chain(fixed).chain(allocators).collect()
+    let fixed = USUALLY.map(|(name, value)| knob(name, vec![value.to_owned()]));
+    let allocators = (!installed.is_empty()).then(|| knob("allocator", installed));
+    fixed.into_iter().chain(allocators).collect()
 }
 
 #[cfg(test)]

@@ -89,6 +89,13 @@ pub fn misplaced(
             "give one of them",
         ));
     }
+    if let (Some(config), ServerKind::Falcon) = (&request.server_config, kind) {
+        problems.push(Problem::of(
+            config,
+            "falcon serve reads no configuration file",
+            "leave it out",
+        ));
+    }
     let Goal::Arms { arms, .. } = goal else {
         problems.extend(unsearchable(request, kind, front));
         return problems;
@@ -369,6 +376,19 @@ mod tests {
         assert!(
             wrong[0].contains("set server.kind = \"pitchfork\""),
             "{wrong:?}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_falcon_would_not_read_is_refused() {
+        let request = Request {
+            server_config: Some(Asked::new("config/falcon.rb", "--puma-config")),
+            ..Request::default()
+        };
+        let wrong = |kind| misplaced(&request, kind, None, &Goal::Tune).len();
+        assert_eq!(
+            (wrong(ServerKind::Falcon), wrong(ServerKind::Unicorn)),
+            (1, 0)
         );
     }
 

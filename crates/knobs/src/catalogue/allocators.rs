@@ -31,7 +31,7 @@ pub const KNOBS: &[Knob] = &[
         default: "what Ruby is linked with, glibc as a rule",
         example: "jemalloc",
         about: "The allocator of memory for Ruby's strings, arrays and extensions.",
-        caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away, but not for a Ruby that is linked with musl (Alpine).",
+        caution: "The library must be installed. `glibc` removes an allocator that is preloaded already; it is refused for a Ruby that is linked with musl (Alpine).",
     },
     Knob {
         caution: "Other allocators ignore it. It is refused for a Ruby that is linked with musl (Alpine).",

@@ -131,7 +131,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     Knob {
         caution: "Read Pitchfork's FORK_SAFETY.md first: a library that does not survive a fork breaks the next generation. A trial \
-                  that answers fewer requests than the first number measures no reforking.",
+                  measures reforking only if each worker answers more requests than the first number.",
         ..directive(
             "pitchfork.refork_after",
             Program::Pitchfork,

@@ -43,10 +43,25 @@ pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[RejectedValue])
     forbidden
 }
 
-/// Where a server leaves no choice whether to preload: what it never does.
+/// The value of preloading that a server never has, where it leaves no choice.
 pub fn without_choice(kind: ServerKind) -> Option<Forbidden> {
     let always = kind.preloads()?;
     Some(Forbidden(vec![(PRELOAD, usize::from(!always))]))
+}
+
+/// The knobs without the values that no Ruby of the search takes.
+pub fn taken_by_a_ruby(mut knobs: Vec<SearchKnob>, apart: &[RejectedValue]) -> Vec<SearchKnob> {
+    let named = knobs.iter().find(|knob| knob.name == knobs::RUBY);
+    let rubies = 1 + named.map_or(0, |knob| knob.values.len());
+    for knob in &mut knobs {
+        let rejected = |value: &String| {
+            let by = |apart: &&RejectedValue| apart.knob == knob.name && apart.value == *value;
+            apart.iter().filter(by).count() == rubies
+        };
+        knob.values.retain(|value| !rejected(value));
+    }
+    knobs.retain(|knob| !knob.values.is_empty());
+    knobs
 }
 
 /// The value with the Ruby that does not take it.

@@ -4,7 +4,8 @@ use super::super::answer::limits;
 use super::super::candidates::{CandidateArm, fits};
 use super::super::model;
 use super::constraints::{
-    PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning, without_choice,
+    PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning, taken_by_a_ruby,
+    without_choice,
 };
 use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
@@ -67,7 +68,8 @@ impl Searched {
             threads: &threads,
         };
         let apart = procedure.trials.rejected_values();
-        let mut searched = Searched::of(today, candidates, named, experiment.knobs.clone(), apart)?;
+        let knobs = taken_by_a_ruby(experiment.knobs.clone(), apart);
+        let mut searched = Searched::of(today, candidates, named, knobs, apart)?;
         let without_choice = without_choice(experiment.kind);
         searched.space.forbidden.extend(without_choice);
         Ok(searched)

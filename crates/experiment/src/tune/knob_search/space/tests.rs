@@ -13,6 +13,7 @@ fn knob(name: &str, values: &[&str]) -> SearchKnob {
     SearchKnob {
         name: name.to_owned(),
         values: values.iter().map(|v| (*v).to_owned()).collect(),
+        usual: false,
     }
 }
 
@@ -109,6 +110,29 @@ fn what_a_ruby_does_not_take_is_not_tried_with_it() {
     // A screen runs today's Ruby, which has the one and not the other.
     let how = |factor: usize| searched.space.factors[factor].how;
     assert_eq!((how(warmup), how(slice)), (How::Screened, How::Raced));
+}
+
+#[test]
+fn what_no_ruby_takes_is_not_searched() {
+    let apart = |ruby: Option<&str>, value: &str| RejectedValue {
+        ruby: ruby.map(str::to_owned),
+        knob: "warmup".to_owned(),
+        value: value.to_owned(),
+        what: String::new(),
+    };
+    let left = |knobs: &[SearchKnob], apart: &[RejectedValue]| {
+        let left = taken_by_a_ruby(knobs.to_vec(), apart);
+        let shown = |knob: &SearchKnob| format!("{}={}", knob.name, knob.values.join(","));
+        left.iter().map(shown).collect::<Vec<_>>().join(" ")
+    };
+    let alone = [knob("warmup", &["on"]), knob("yjit", &["on"])];
+    assert_eq!(left(&alone, &[]), "warmup=on yjit=on");
+    assert_eq!(left(&alone, &[apart(None, "on")]), "yjit=on");
+    let two = [knob("warmup", &["off", "on"]), knob("ruby", &["3.4"])];
+    let by_today = apart(None, "on");
+    assert_eq!(left(&two, &[by_today]), "warmup=off,on ruby=3.4");
+    let by_both = [apart(None, "on"), apart(Some("3.4"), "on")];
+    assert_eq!(left(&two, &by_both), "warmup=off ruby=3.4");
 }
 
 #[test]
