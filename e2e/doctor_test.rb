@@ -85,7 +85,7 @@ class DoctorTest < PowerbandTest
     assert_equal 1, ended.code, ended.to_s
     document = checked(ended, HOST + APPLICATION + %w[server])
     server_note = document["findings"].find { |finding| finding["check"] == "server" }
-    assert_equal ["note", "process #{server.pid} is no Puma, Unicorn or Passenger",
+    assert_equal ["note", "process #{server.pid} is no Puma, Unicorn, Pitchfork, Falcon or Passenger",
                   "it is a Ruby that was started with: ruby -e sleep"], server_note.values_at("severity", "what", "evidence")
     environment = document["findings"].find { |finding| finding["check"] == "environment" }
     assert_equal "harms_server", environment["severity"]

@@ -14,7 +14,7 @@ require_relative "../load/machine"
 require_relative "../mirror/servers"
 
 QUICK = ENV["QUICK"] == "1"
-ROUNDS = QUICK ? 6 : 20
+ROUNDS = Integer(ENV.fetch("ROUNDS", QUICK ? 6 : 20))
 SECONDS = QUICK ? 1 : 4
 RATE = 3000
 
