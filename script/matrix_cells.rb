@@ -108,6 +108,14 @@ FROM_SOURCE_GEM = <<~SH.freeze
 SH
 NO_DPKG = "packages without dpkg"
 
+# The row of a server whose processes have one thread.
+def of_one_thread(name)
+  { "agent" => gem_tests(name),
+    "settings read back" => e2e_tests("servers", only: name),
+    "knobs" => gem_tests("setup_servers", only: name),
+    "short tune" => e2e_tests("long/one_request_a_process", only: name, limit_s: 480) }
+end
+
 ROWS = {
   "puma" => {
     "agent" => gem_tests(*TRUTH, "puma", "server_spans"),
@@ -122,18 +130,8 @@ ROWS = {
     "short tune" => Command.new(%w[powerband tune --quick --config examples/storefront/powerband.toml], ANSWERS,
                                 /^Predicted and measured$/, 600)
   },
-  "unicorn" => {
-    "agent" => gem_tests("unicorn"),
-    "settings read back" => e2e_tests("servers", only: "unicorn"),
-    "knobs" => gem_tests("setup_servers", only: "unicorn"),
-    "short tune" => e2e_tests("long/one_request_a_process", only: "unicorn", limit_s: 480)
-  },
-  "passenger" => {
-    "agent" => gem_tests("passenger"),
-    "settings read back" => e2e_tests("servers", only: "passenger"),
-    "knobs" => gem_tests("setup_servers", only: "passenger"),
-    "short tune" => e2e_tests("long/one_request_a_process", only: "passenger", limit_s: 480)
-  },
+  "unicorn" => of_one_thread("unicorn"),
+  "passenger" => of_one_thread("passenger"),
   "sidekiq" => { "agent" => gem_tests("sidekiq") },
   "packages" => {
     "agent" => e2e_tests("packages", only: "gem|bundle|tarball|program|debian|bytes", limit_s: 600),
@@ -141,18 +139,8 @@ ROWS = {
   },
   NO_DPKG => { "short tune" => tunes_once_installed(FROM_TARBALL, FROM_BUNDLE, FROM_SOURCE_GEM) },
   # Debian has neither.
-  "pitchfork" => {
-    "agent" => gem_tests("pitchfork"),
-    "settings read back" => e2e_tests("servers", only: "pitchfork"),
-    "knobs" => gem_tests("setup_servers", only: "pitchfork"),
-    "short tune" => e2e_tests("long/one_request_a_process", only: "pitchfork", limit_s: 480)
-  },
-  "falcon" => {
-    "agent" => gem_tests("falcon"),
-    "settings read back" => e2e_tests("servers", only: "falcon"),
-    "knobs" => gem_tests("setup_servers", only: "falcon"),
-    "short tune" => e2e_tests("long/one_request_a_process", only: "falcon", limit_s: 480)
-  },
+  "pitchfork" => of_one_thread("pitchfork"),
+  "falcon" => of_one_thread("falcon"),
   # A Ruby for which the agent is not made: both parts say so.
   OLD_RUBY => {
     "agent" => Command.new(%w[ruby gem/ext/powerband/build.rb], [1], /3\.2 or newer is needed/, 60),

@@ -2,12 +2,14 @@
 
 require "test_helper"
 require "support/server_process"
+require "support/two_workers"
 
 # Real Pitchfork servers: a process that has loaded the application, the mold, forks the workers, and a worker can become the
 # next mold.
 class PitchforkTest < Minitest::Test
+  include TwoWorkers
+
   SPANS = 16 # flag of a record whose parse and write times are known
-  SETTINGS = %i[server_workers server_min_threads server_max_threads server_preload].freeze
 
   def setup
     skip PitchforkServer.missing if PitchforkServer.missing
@@ -15,16 +17,16 @@ class PitchforkTest < Minitest::Test
 
   def test_injected
     flights = pitchfork { |server| await_files(server) && drive(server) }
-    assert_two_workers(flights)
+    assert_two_molded(flights)
     assert_equal [["GET /boot", 1], ["GET /orders/:id", 20]], endpoints(flights)
   end
 
   def test_the_middleware_alone
-    assert_two_workers(pitchfork(app: "with_middleware.ru", env: { "RUBYOPT" => nil }) { |s| await_files(s) && drive(s) })
+    assert_two_molded(pitchfork(app: "with_middleware.ru", env: { "RUBYOPT" => nil }) { |s| await_files(s) && drive(s) })
   end
 
   def test_middleware_and_injection_count_once
-    assert_two_workers(pitchfork(app: "with_middleware.ru") { |s| await_files(s) && drive(s) })
+    assert_two_molded(pitchfork(app: "with_middleware.ru") { |s| await_files(s) && drive(s) })
   end
 
   # Neither the mold nor a process of its service has a file.
@@ -34,7 +36,7 @@ class PitchforkTest < Minitest::Test
       await_files(server)
       drive(server)
     end
-    assert_two_workers(flights)
+    assert_two_molded(flights)
   end
 
   def test_parsing_and_writing_are_measured
@@ -58,46 +60,21 @@ class PitchforkTest < Minitest::Test
 
     assert_equal [0, 0, 1, 1], flights.map { |flight| flight[:worker_index] }.sort
     assert_equal 41, flights.sum { |flight| flight[:written] }
-    assert_equal 0, flights.sum { |flight| flight[:faults] + flight[:in_flight] }
+    assert_nothing_open(flights)
   end
 
   def test_an_application_that_raises_answers_as_pitchfork_would
     flights = pitchfork(env: { "RACK_ENV" => "none" }) { |server| assert_empty server.get("/raise") }
-    raised = flights.flat_map(&:records).find { |r| r[:flags] & 2 == 2 }
-
-    assert_equal 0, raised[:status]
+    assert_raised(flights)
   end
 
   private
 
-  def pitchfork(config = "", **options, &)
-    Dir.mktmpdir do |folder|
-      file = File.join(folder, "pitchfork.rb")
-      File.write(file, "worker_processes 2\n#{config}")
-      return PitchforkServer.run("-c", file, **options, &)
-    end
+  def pitchfork(config = "", **, &)
+    configured(PitchforkServer, config, **, &)
   end
 
-  def drive(server)
-    20.times { |n| assert_equal "hello", server.get("/orders/#{n}") }
-  end
-
-  def await_files(server)
-    server.await("2 files") { server.flights.count { |f| f[:state] == 1 } == 2 }
-  end
-
-  def assert_two_workers(flights)
-    assert_equal [0, 1], flights.map { |f| f[:worker_index] }.sort
-    flights.each do |flight|
-      assert_equal [2, 1, 1, 1], flight.header.values_at(*SETTINGS)
-      assert_match(/\Apitchfork \d+\.\d+/, flight[:server_name])
-    end
-    assert_equal 21, flights.sum { |f| f[:written] }
-    assert_equal 0, flights.sum { |f| f[:faults] + f[:in_flight] }
-  end
-
-  def endpoints(flights)
-    flights.flat_map { |f| f.endpoints.drop(1) }.group_by(&:name)
-           .map { |name, entries| [name, entries.sum { |e| e.counters[:requests] }] }.sort
+  def assert_two_molded(flights)
+    assert_two_workers(flights, "pitchfork", preload: 1)
   end
 end

@@ -72,7 +72,7 @@ class SetupServersTest < Minitest::Test
     end
   end
 
-  # Each process loads the application by itself, and there is no moment for a collection out of band.
+  # Each process loads the application by itself. Falcon has no hook at which a process serves nothing, so oob_gc is refused.
   def test_falcon
     skip FalconServer.missing if FalconServer.missing
     with_setup(FalconServer, "--count", "2", setup: ALL) do |server|

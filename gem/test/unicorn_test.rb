@@ -2,41 +2,16 @@
 
 require "test_helper"
 require "support/server_process"
+require "support/two_workers"
 
 # Real Unicorn servers: one thread a worker, the application built in the worker unless it is preloaded.
 class UnicornTest < Minitest::Test
-  SETTINGS = %i[server_workers server_min_threads server_max_threads server_preload].freeze
-
-  def unicorn(config, **options, &)
-    Dir.mktmpdir do |folder|
-      file = File.join(folder, "unicorn.rb")
-      File.write(file, "worker_processes 2\n#{config}")
-      return UnicornServer.run("-c", file, **options, &)
-    end
-  end
-
-  def drive(server, count: 20)
-    count.times { |n| assert_equal "hello", server.get("/orders/#{n}") }
-  end
-
-  def await_files(server, count = 2)
-    server.await("#{count} files") { server.flights.count { |f| f[:state] == 1 } == count }
-  end
-
-  def assert_two_workers(flights, preload:)
-    assert_equal [0, 1], flights.map { |f| f[:worker_index] }.sort
-    flights.each do |flight|
-      assert_equal [2, 1, 1, preload], flight.header.values_at(*SETTINGS)
-      assert_match(/\Aunicorn \d+\.\d+/, flight[:server_name])
-    end
-    assert_equal 21, flights.sum { |f| f[:written] }
-    assert_equal 0, flights.sum { |f| f[:faults] + f[:in_flight] }
-  end
+  include TwoWorkers
 
   def test_injected_with_and_without_preload
     [0, 1].each do |preload|
       flights = unicorn("preload_app #{preload == 1}\n") { |server| await_files(server) && drive(server) }
-      assert_two_workers(flights, preload:)
+      assert_two_workers(flights, "unicorn", preload:)
       assert_equal [["GET /boot", 1], ["GET /orders/:id", 20]], endpoints(flights)
     end
   end
@@ -46,12 +21,13 @@ class UnicornTest < Minitest::Test
       flights = unicorn("preload_app #{preload == 1}\n", app: "with_middleware.ru", env: { "RUBYOPT" => nil }) do |server|
         await_files(server) && drive(server)
       end
-      assert_two_workers(flights, preload:)
+      assert_two_workers(flights, "unicorn", preload:)
     end
   end
 
   def test_middleware_and_injection_count_once
-    assert_two_workers(unicorn("", app: "with_middleware.ru") { |s| await_files(s) && drive(s) }, preload: 0)
+    flights = unicorn("", app: "with_middleware.ru") { |s| await_files(s) && drive(s) }
+    assert_two_workers(flights, "unicorn", preload: 0)
   end
 
   def test_a_worker_that_was_killed_leaves_its_file_and_a_reload_makes_new_ones
@@ -74,15 +50,12 @@ class UnicornTest < Minitest::Test
 
   def test_an_application_that_raises_answers_as_unicorn_would
     flights = unicorn("", env: { "RACK_ENV" => "none" }) { |server| assert_empty server.get("/raise") }
-    raised = flights.flat_map(&:records).find { |r| r[:flags] & 2 == 2 }
-
-    assert_equal 0, raised[:status]
+    assert_raised(flights)
   end
 
   private
 
-  def endpoints(flights)
-    flights.flat_map { |f| f.endpoints.drop(1) }.group_by(&:name)
-           .map { |name, entries| [name, entries.sum { |e| e.counters[:requests] }] }.sort
+  def unicorn(config, **, &)
+    configured(UnicornServer, config, **, &)
   end
 end

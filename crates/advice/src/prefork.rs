@@ -5,7 +5,7 @@ use crate::{Change, Note, Recommended, Server};
 
 /// `worker_processes`, and `preload_app` or Pitchfork's reforking; `before` is empty when there is none.
 pub fn write(path: &str, before: &str, recommended: &Recommended, notes: &mut Vec<Note>) -> Change {
-    // There is no single mode.
+    // Neither server has a single mode.
     let workers = recommended.workers.max(1);
     let preload = recommended.preload;
     let reforks = recommended.server == Server::Pitchfork;

@@ -13,6 +13,7 @@ mod workers;
 use host::{Checked, Outcome, Severity};
 
 use crate::application::ApplicationFacts;
+use crate::server_command::{PROCESSES, SERVERS};
 
 pub(crate) use runs::{other_runs, runs_under_way};
 
@@ -62,11 +63,11 @@ fn server(facts: &ApplicationFacts) -> Option<Checked> {
     let pid = facts.pid?;
     let found = Outcome::found(
         Severity::Note,
-        format!("process {pid} is no Puma, Unicorn, Pitchfork, Falcon or Passenger"),
+        format!("process {pid} is no {SERVERS}"),
         format!("it is a Ruby that was started with: {command}"),
         "Threads and workers of another program are not known. What is found in its environment, memory and collector holds for any \
          Ruby.",
-        "if another process serves the requests, name that one: Puma's or Unicorn's master, Pitchfork's monitor, Falcon's first process, or a process of Passenger's application",
+        format!("if another process serves the requests, name that one: {PROCESSES}"),
     );
     Some(Checked::new("server", found))
 }

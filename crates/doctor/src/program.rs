@@ -6,7 +6,7 @@ use std::fs;
 use host::{ProcessFacts, Roots, Tree};
 
 use crate::named::is_title;
-use crate::server_command::ServerWords;
+use crate::server_command::{PROCESSES, SERVERS, ServerWords};
 
 /// What Passenger calls the processes that run Ruby.
 const PASSENGER: &[&str] = &["Passenger RubyApp:", "Passenger AppPreloader:"];
@@ -48,8 +48,7 @@ impl Display for NotAServer {
                 below: None,
             } => write!(
                 f,
-                "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, Pitchfork's monitor, Falcon's first process, or a process of \
-                 Passenger's application"
+                "it runs {program}, which is no Ruby server; name the process of a server: {PROCESSES}"
             ),
             NotAServer::UnknownProgram {
                 command,
@@ -58,7 +57,7 @@ impl Display for NotAServer {
             } => {
                 write!(
                     f,
-                    "its command line ({command}) is not that of Puma, Unicorn, Pitchfork, Falcon or Passenger, and its program is unknown: {why}"
+                    "its command line ({command}) is not that of {SERVERS}, and its program is unknown: {why}"
                 )?;
                 let pids: Vec<String> = servers.iter().map(u32::to_string).collect();
                 match pids.as_slice() {

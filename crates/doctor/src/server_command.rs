@@ -13,6 +13,12 @@ pub enum Program {
     Passenger,
 }
 
+/// The servers that doctor knows.
+pub const SERVERS: &str = "Puma, Unicorn, Pitchfork, Falcon or Passenger";
+
+/// The process of each that `--pid` names.
+pub const PROCESSES: &str = "Puma's or Unicorn's master, Pitchfork's monitor, Falcon's first process, or a process of Passenger's application";
+
 /// A program with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerWords {

@@ -58,10 +58,7 @@ impl<'a> Procedure<'a> {
 
     /// Settles the connections of the closed loop, for arms of which the largest has so many threads in all.
     pub fn offer(&mut self, most: u32) {
-        let experiment = self.experiment;
-        let clients = experiment.connections;
-        self.store.document.plan.connections =
-            clients.unwrap_or_else(|| experiment.kind.clients(most));
+        self.store.document.plan.connections = self.experiment.clients(most);
     }
 
     /// What a trial costs in addition to its windows, as measured so far.

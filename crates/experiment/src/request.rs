@@ -120,6 +120,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Clients of the closed loop, for configurations of which the largest has so many threads in all.
+    pub fn clients(&self, threads: u32) -> u32 {
+        self.connections
+            .unwrap_or_else(|| self.kind.clients(threads))
+    }
+
     /// Trials of the calibration: two in each of its blocks.
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)

@@ -45,7 +45,7 @@ impl ServerKind {
         self == ServerKind::Puma
     }
 
-    /// Whether it loads the application before it forks, where that is no setting.
+    /// Whether it loads the application before it forks; `None` if a setting decides that.
     pub fn preloads(self) -> Option<bool> {
         match self {
             ServerKind::Pitchfork => Some(true),

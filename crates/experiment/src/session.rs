@@ -304,9 +304,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         arms: shape.arms as u32,
         race_blocks: shape.race_blocks,
         finalists: Some(shape.finalists),
-        connections: experiment
-            .connections
-            .unwrap_or_else(|| experiment.kind.clients(baseline.concurrency())),
+        connections: experiment.clients(baseline.concurrency()),
         rate_per_s: experiment.rate,
         rate_from_per_s: None,
         timing: shape.timing,

@@ -56,19 +56,25 @@ mod tests {
     use crate::guard::GuardProgram;
     use crate::spec::{Agent, Settings};
 
-    #[test]
-    fn the_settings_win_over_the_environment_and_the_agent_goes_first() {
+    fn spec(threads: u16, command: ServerCommand) -> ServerSpec {
         let guard = GuardProgram {
             exe: "/proc/self/exe".into(),
             arg: "guard".into(),
         };
         let settings = Settings {
-            threads: 3,
+            threads,
             workers: 2,
             preload: false,
         };
-        let mut spec = ServerSpec::new("/nowhere", settings, "/nowhere/work", guard);
-        spec.command = ServerCommand::Custom { words: vec![] };
+        ServerSpec {
+            command,
+            ..ServerSpec::new("/nowhere", settings, "/nowhere/work", guard)
+        }
+    }
+
+    #[test]
+    fn the_settings_win_over_the_environment_and_the_agent_goes_first() {
+        let mut spec = spec(3, ServerCommand::Custom { words: vec![] });
         spec.env.insert("RAILS_MAX_THREADS".into(), "50".into());
         spec.agent = Some(Agent {
             lib_dir: "/gem/lib".into(),
@@ -99,17 +105,7 @@ mod tests {
 
     #[test]
     fn the_fibers_of_falcon_have_the_pool_that_the_application_gives_them() {
-        let guard = GuardProgram {
-            exe: "/proc/self/exe".into(),
-            arg: "guard".into(),
-        };
-        let settings = Settings {
-            threads: 1,
-            workers: 2,
-            preload: false,
-        };
-        let mut spec = ServerSpec::new("/nowhere", settings, "/nowhere/work", guard);
-        spec.command = ServerCommand::Falcon { program: vec![] };
+        let mut spec = spec(1, ServerCommand::Falcon { program: vec![] });
         let pool = |spec: &ServerSpec| {
             let env = environment(spec, 4000, |_| None);
             assert_eq!(env.get("RAILS_MIN_THREADS"), None);

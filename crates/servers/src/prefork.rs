@@ -201,7 +201,7 @@ struct InRuby {
     keep: &'static str,
     /// Makes `says`, the rest of a ready worker's line.
     says: &'static str,
-    /// A condition under which it is no worker that has ended, with its `||`.
+    /// A Ruby condition with its `||`: true where the process that has ended is no worker.
     no_worker: &'static str,
 }
 
@@ -219,9 +219,9 @@ fn of_unicorn(settings: Settings, pid: &str) -> InRuby {
     }
 }
 
-/// It always preloads. Its queues are the application's choice, too. Where the application closes what a new mold has inherited
-/// (`Pitchfork::Info.close_all_ios!`), a file that Pitchfork does not know would be closed as well. A mold that fails is no
-/// worker: the first one ends Pitchfork, and another one is made in place of a later one.
+/// Pitchfork always preloads. The application chooses its queues, too. An application may close all files that a new mold
+/// inherits, except those that Pitchfork knows (`Pitchfork::Info.close_all_ios!`), so the file of ready workers is made known to
+/// it. A mold is no worker: Pitchfork ends if the first mold fails, and makes another one if a later mold fails.
 fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
     let after = asked.refork_after.as_ref();
     let after = after.map(|counts| format!("refork_after {counts}\n"));

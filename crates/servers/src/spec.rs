@@ -124,8 +124,8 @@ impl PreforkSpec {
     }
 }
 
-/// Requests of a worker after which it becomes the mold of the next generation, for each generation; the last holds for all
-/// that follow, `None` there for no further generation.
+/// For each generation of workers: the requests of a worker after which it forks the mold of the next one. The last number
+/// holds for all later generations; `None` in its place ends reforking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReforkAfter(Vec<Option<u32>>);
 

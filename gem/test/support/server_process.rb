@@ -29,6 +29,12 @@ class ServerProcess
   class << self
     # Whether the server of the last `run` ended by itself.
     attr_reader :last_end_orderly
+
+    # Why it cannot be started, where its gem is not there.
+    def missing
+      name = self::COMMAND.first
+      "the gem #{name} is not installed" if Gem::Specification.find_all_by_name(name).empty?
+    end
   end
 
   def initialize(root, arguments, command: self.class::COMMAND, env: nil, app: "hello.ru", chdir: APPS)
@@ -157,19 +163,11 @@ end
 # Debian has no package of it.
 class PitchforkServer < UnicornServer
   COMMAND = ["pitchfork"].freeze
-
-  def self.missing
-    "Pitchfork is not installed" if Gem::Specification.find_all_by_name("pitchfork").empty?
-  end
 end
 
 # Processes with a fiber for each request. Debian has no package of it.
 class FalconServer < ServerProcess
   COMMAND = %w[falcon serve].freeze
-
-  def self.missing
-    "Falcon is not installed" if Gem::Specification.find_all_by_name("falcon").empty?
-  end
 
   def initialize(*, app:, **)
     super(*, app: ["--config", app], **)

@@ -70,7 +70,7 @@ fn in_its_ruby(program: &mut Vec<String>, bench: &Bench<'_>, arm: &Arm) {
     if bundled && program.first().is_some_and(|word| word != "bundle") {
         program.splice(0..0, ["bundle".to_owned(), "exec".to_owned()]);
     }
-    // A script's first line may name a Ruby of its own.
+    // The first line of the script may name another Ruby.
     let ruby = bench.ruby(arm);
     let by = ruby.map(|ruby| [ruby.program.display().to_string(), "-S".to_owned()]);
     program.splice(0..0, by.into_iter().flatten());
