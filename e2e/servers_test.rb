@@ -82,6 +82,20 @@ class ServersTest < PowerbandTest
     assert_nothing_left_running
   end
 
+  # Nothing replaces it: the other process serves on alone. A busy host may reach the number during the warm-up already.
+  def test_falcon_of_which_one_process_ends
+    skip_without "falcon"
+    died = File.join(@dir, "died")
+    write("falcon", <<~TOML, app: "dies", env: "DIES_AFTER = 700\nDIES_ONCE = #{died.inspect}")
+      [hooks]
+      before_trial = "rm -f #{died}"
+    TOML
+    ended = powerband("compare", "workers=2", "workers=3", "--config", "powerband.toml", "--rehearse", "--runs", runs)
+    in_window = "a process ended during the trial, and 1 of 2 processes serve; the server's log says why"
+    assert_match(/#{in_window}|workers = 2 was asked, the server runs with 1/, ended.err)
+    assert_nothing_left_running
+  end
+
   def test_passenger_in_apache
     skip Passenger.forbidden if Passenger.forbidden
     document = rehearsed("passenger", <<~TOML)
@@ -149,13 +163,14 @@ class ServersTest < PowerbandTest
     document.fetch("arms").each { |arm| assert_operator arm.fetch("time").fetch("queue_ms"), :>=, 0 }
   end
 
-  def write(kind, rest, app: "io")
+  def write(kind, rest, app: "io", env: "")
     File.write(File.join(@dir, "powerband.toml"), <<~TOML)
       [app]
       dir = "#{File.join(APPS, app)}"
       [app.env]
       HELD_MS = 1
       WAIT_MS = 40
+      #{env}
       [server]
       kind = "#{kind}"
       #{rest}
