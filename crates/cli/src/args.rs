@@ -269,7 +269,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
     /// A first verdict in about 3 minutes: today's configuration against the one that the model predicts to be the best
-    #[arg(long, conflicts_with_all = ["budget", "knobs", "least", "age"])]
+    #[arg(long, conflicts_with_all = ["knobs", "least", "age"])]
     pub quick: bool,
     /// Search this knob too, e.g. malloc_arena_max=2 or allocator=jemalloc,tcmalloc (all knobs: docs/knobs.md), or usual for
     /// those that are worth a try on most applications; may be repeated

@@ -151,6 +151,11 @@ fn flags(
     };
     if let Some(tune) = tune {
         request.quick = switch(tune.quick, "--quick");
+        // The budget of the variable is for runs that are not quick, as that of a file is.
+        let variable = std::env::var("POWERBAND_BUDGET").ok();
+        if tune.quick && !is_typed(args.budget.as_ref(), variable.as_ref()) {
+            request.budget = None;
+        }
         request.knobs = tune
             .knobs
             .iter()

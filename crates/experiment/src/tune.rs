@@ -69,6 +69,10 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
 
     let candidates = candidates::choose(procedure)?;
     if searches(procedure.experiment) {
+        let planned_s = procedure.store.document.plan.timing.saturation_s;
+        if let Some(note) = windows_of_search(assumed_s, planned_s) {
+            procedure.watcher.on(Event::Note(note));
+        }
         let winner = knob_search::search(procedure, &baseline, &candidates)?;
         return concluded(procedure, &baseline, Some(&winner));
     }
@@ -148,15 +152,25 @@ fn room(arms: usize, planned: usize, most: usize) -> &'static str {
 
 /// Why windows have another length than the plan before the pilot had.
 fn other_windows(assumed_s: f64, planned_s: f64) -> String {
+    let changed = changed(assumed_s, planned_s);
+    changed.map_or_else(String::new, |changed| {
+        format!("; {changed} by what the pilot showed")
+    })
+}
+
+/// The same of a search, which fits its windows to the budget and to the trials that it has use for.
+fn windows_of_search(assumed_s: f64, planned_s: f64) -> Option<String> {
+    let changed = changed(assumed_s, planned_s)?;
+    Some(format!(
+        "{changed}, so that the budget holds the trials of a search; --window gives another length"
+    ))
+}
+
+/// `None` where both lengths are printed alike.
+fn changed(assumed_s: f64, planned_s: f64) -> Option<String> {
     let said = |seconds: f64| format!("{seconds:.1} s");
-    match said(assumed_s) == said(planned_s) {
-        true => String::new(),
-        false => format!(
-            "; windows changed from {} to {} by what the pilot showed",
-            said(assumed_s),
-            said(planned_s)
-        ),
-    }
+    let (before, after) = (said(assumed_s), said(planned_s));
+    (before != after).then(|| format!("windows changed from {before} to {after}"))
 }
 
 /// Settles the connections of the closed loop for these arms.
@@ -430,5 +444,10 @@ mod tests {
             other_windows(4.3, 6.0).starts_with("; windows changed from 4.3 s to 6.0 s by what")
         );
         assert_eq!(other_windows(4.31, 4.29), "", "printed alike");
+        assert_eq!(
+            windows_of_search(4.3, 2.0).unwrap(),
+            "windows changed from 4.3 s to 2.0 s, so that the budget holds the trials of a search; --window gives another length"
+        );
+        assert_eq!(windows_of_search(4.31, 4.29), None);
     }
 }

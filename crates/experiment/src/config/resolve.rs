@@ -438,8 +438,13 @@ impl Collected {
     }
 }
 
-/// What takes longer than a quick run has.
+/// What takes longer than a quick run has, and another time for it.
 fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
+    let typed = |asked: &&Asked| asked.origin == "--budget";
+    if let Some(budget) = request.budget.as_ref().filter(typed) {
+        let why = format_args!("{} takes {}", quick.origin, budget::QUICK);
+        return Some(Problem::of(budget, why, "leave one of the two out"));
+    }
     let others = [
         request.knobs.first(),
         request.least.as_ref(),
