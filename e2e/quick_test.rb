@@ -6,11 +6,11 @@ require_relative "support/powerband"
 class QuickTest < PowerbandTest
   parallelize_me!
 
-  ASKED = %w[--quick --baseline threads=1 --threads 1,4 --workers 0 --max-arms 2].freeze
+  ASKED = %w[--threads 1,4 --workers 0 --max-arms 2].freeze
 
   def test_one_candidate_meets_the_baseline_in_six_blocks_or_more
     # The budget of the variable is for runs that are not quick.
-    ended = powerband(*experiment("tune", *ASKED).drop(1), env: { "POWERBAND_BUDGET" => "20m" }, within: 300)
+    ended = powerband(*experiment("tune", "--quick", "--baseline", "threads=1", *ASKED).drop(1), env: { "POWERBAND_BUDGET" => "20m" }, within: 300)
     assert_equal 0, ended.code, ended.to_s
     refute_includes document["trials"].map { |trial| trial["stage"] }, "race"
     assert_equal [180, 0], document["plan"].values_at("budget_s", "race_blocks")
@@ -20,6 +20,7 @@ class QuickTest < PowerbandTest
     assert_match(/single × 4 threads is the only candidate that was tried.*--max-arms 3 or more tries several/,
                  ended.out.split.join(" "))
     assert_nothing_left_running
+    answer_again(document["id"])
   end
 
   def test_what_takes_longer_is_refused
@@ -28,6 +29,22 @@ class QuickTest < PowerbandTest
     File.write(File.join(@dir, "powerband.toml"), %([objective]\nleast = "latency"\n[[workload.request]]\npath = "/"\n))
     assert_refused powerband("tune", "--quick", "--app", @dir, "--runs", runs), 2,
                    /--quick has no time for objective\.least in powerband\.toml; give a --budget in place of --quick/
+    refused = powerband("tune", "--since", "nowhere", "--budget", "5m", "--runs", runs)
+    assert_refused refused, 2, /--since = "#{runs}\/nowhere": there is no run in/, /powerband runs lists/
     assert_no_run_folder
+  end
+
+  private
+
+  # With the answer as today's configuration.
+  def answer_again(run)
+    ended = powerband(*experiment("tune", "--since", run, "--blocks", "6", "--baseline", "threads=4", *ASKED).drop(1), within: 300)
+    assert_equal 0, ended.code, ended.to_s
+    since = run_folders.filter_map { |folder| document(folder)["since"] }.fetch(0)
+    assert_equal [run, "still_right"], since.values_at("run", "standing")
+    assert_includes ended.out.split.join(" "),
+                    "The answer of #{run}, single × 4 threads, is still right: it is the answer of this run, too."
+    assert_match(/running Ruby +\d+\.\d ms +\d+\.\d ms/, ended.out)
+    assert_nothing_left_running
   end
 end

@@ -71,6 +71,10 @@ pub fn merged(
             .unwrap_or_else(|_| PathBuf::from("powerband-runs"));
         merged.runs_dir = Some(Asked::new(here.display().to_string(), "the default"));
     }
+    if let (Some(run), Some(runs)) = (tune.and_then(|t| t.since.as_ref()), &merged.runs_dir) {
+        let folder = run::runs::find(Path::new(&runs.text), run);
+        merged.since = Some(Asked::new(folder.display().to_string(), "--since"));
+    }
     Ok((merged, problems))
 }
 
@@ -150,10 +154,12 @@ fn flags(
         ..Request::default()
     };
     if let Some(tune) = tune {
-        request.quick = switch(tune.quick, "--quick");
-        // The budget of the variable is for runs that are not quick, as that of a file is.
         let variable = std::env::var("POWERBAND_BUDGET").ok();
-        if tune.quick && !is_typed(args.budget.as_ref(), variable.as_ref()) {
+        let budget_is_typed = is_typed(args.budget.as_ref(), variable.as_ref());
+        request.quick = switch(tune.quick, "--quick")
+            .or(switch(tune.since.is_some() && !budget_is_typed, "--since"));
+        // The budget of the variable is for runs that are not quick, as that of a file is.
+        if request.quick.is_some() && !budget_is_typed {
             request.budget = None;
         }
         request.knobs = tune

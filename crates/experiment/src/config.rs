@@ -213,6 +213,8 @@ pub struct Request {
     pub rehearse: Option<Asked>,
     /// Whether `tune` is to take about three minutes, with one candidate where no more fit.
     pub quick: Option<Asked>,
+    /// The folder of the run of `tune` whose answer is judged again.
+    pub since: Option<Asked>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
     /// Flight files stay in the run folder.
@@ -332,6 +334,7 @@ impl Request {
             assertions,
             rehearse: _,
             quick: _,
+            since: _,
             runs_dir,
             keep_flights: _,
             systemd_unit,
@@ -430,6 +433,7 @@ impl Request {
             tls: self.tls.or(there.tls),
             rehearse: self.rehearse.or(there.rehearse),
             quick: self.quick.or(there.quick),
+            since: self.since.or(there.since),
             against: self.against.or(there.against),
             revision: self.revision.or(there.revision),
             assertions: listed(self.assertions, there.assertions),

@@ -19,6 +19,7 @@ pub mod config;
 mod deciding;
 mod described;
 mod discard;
+mod earlier;
 mod error;
 mod events;
 mod flights;

@@ -1,6 +1,7 @@
 //! What will be done: the experiment after every value was checked.
 
 use crate::budget;
+use crate::earlier::Earlier;
 use crate::revisions::Revisions;
 use crate::server_kind::ServerKind;
 use knobs::Overlay;
@@ -57,6 +58,8 @@ pub struct Experiment {
     pub budget_is_of_file: bool,
     /// Whether the run may take longer than its budget rather than be refused, but no longer than a verdict needs.
     pub quick: bool,
+    /// The earlier run whose answer is judged again.
+    pub since: Option<Earlier>,
     /// The budget as it was written, behind the place that it came from.
     pub budget_asked: Option<String>,
     /// Blocks of the deciding comparison.

@@ -9,6 +9,7 @@ mod fibers;
 mod promise;
 mod quick;
 mod resume;
+mod since;
 
 use crate::arm_environment::RejectedValue;
 use crate::config::{Asked, Request, resolve};

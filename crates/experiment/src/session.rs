@@ -92,6 +92,10 @@ fn first_document(
         fleet: None,
         rates_skipped: None,
         search: None,
+        since: experiment
+            .since
+            .as_ref()
+            .map(|earlier| earlier.since.clone()),
         verdict: None,
         warnings: Vec::new(),
     };

@@ -15,6 +15,7 @@ mod path;
 mod race;
 mod rates;
 mod reach;
+mod since;
 mod verdict;
 mod warnings;
 
@@ -189,6 +190,9 @@ fn concluded(
         isolate::isolate(procedure, baseline, winner)?;
     }
     rates::measure(procedure, baseline, winner)?;
+    if let Some(earlier) = &procedure.experiment.since {
+        since::judge(&mut procedure.store.document, earlier);
+    }
     if let Some(total) = procedure.experiment.total {
         let document = &mut procedure.store.document;
         document.fleet = fleet::needed(document, baseline, total);

@@ -38,6 +38,7 @@ mod reading;
 mod request_time;
 mod sheet;
 mod shell;
+mod since;
 mod so_far;
 mod steps;
 mod tables;

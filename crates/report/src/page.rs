@@ -7,7 +7,7 @@ use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
-    predicted, rates, request_time, so_far, steps, tables, tried, why_not, worth,
+    predicted, rates, request_time, since, so_far, steps, tables, tried, why_not, worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -53,6 +53,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         warnings(&mut sheet, document);
         return sheet;
     }
+    since::write(&mut sheet, document);
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
         sheet.tables(tried::tried(document, style));

@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use crate::rates::RateSearch;
 use crate::search::Search;
 use crate::settings::Settings;
+use crate::since::Since;
 use crate::trial::{MachineMemory, Trial};
 use crate::verdict::{Comparison, Verdict};
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,9 @@ pub struct Document {
     /// How a search over all knobs went; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// The answer of an earlier run, judged again; `tune --since` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
     /// The answer; absent while the run goes on.
     pub verdict: Option<Verdict>,
     /// What a reader must know before believing it, most important first.

@@ -12,6 +12,7 @@ use super::{
 };
 use super::{ServiceRequest, check, command, placeholders, search_knobs, server};
 use crate::budget;
+use crate::earlier::Earlier;
 use crate::request::{Arm, Experiment, Goal, MOST_BLOCKS, Service, Total};
 use load::Workload;
 use run::{Least, Objective};
@@ -195,6 +196,7 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
         budget_is_of_file: (budget.as_ref())
             .is_some_and(|asked| asked.origin.starts_with("tune.budget")),
         quick: request.quick.is_some(),
+        since: all.take(request.since.as_ref(), parse_earlier),
         budget_asked: (budget.as_ref()).map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
         blocks,
         calibrate,
@@ -451,10 +453,17 @@ fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
         request.age.as_ref(),
     ];
     let other = others.into_iter().flatten().next()?;
-    Some(Problem::with(
-        format!("{} has no time for {}", quick.origin, other.origin),
-        format!("give a --budget in place of {}", quick.origin),
-    ))
+    let remedy = match quick.origin.as_str() {
+        "--since" => "give a --budget as well".to_owned(),
+        origin => format!("give a --budget in place of {origin}"),
+    };
+    let why = format!("{} has no time for {}", quick.origin, other.origin);
+    Some(Problem::with(why, remedy))
+}
+
+/// The earlier run in this folder.
+fn parse_earlier(asked: &Asked) -> Result<Earlier, Problem> {
+    Earlier::read(Path::new(&asked.text)).map_err(|(why, remedy)| Problem::of(asked, why, remedy))
 }
 
 /// Whether a workload file is recorded traffic.

@@ -58,7 +58,9 @@ fn an_application_that_starts_slowly_takes_as_long_as_a_verdict_needs() {
     );
     let notes = script.notes();
     assert!(
-        notes.iter().any(|note| note.starts_with("--quick takes ")),
+        notes
+            .iter()
+            .any(|note| note.starts_with("a quick run takes ")),
         "{notes:?}"
     );
 

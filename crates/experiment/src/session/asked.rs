@@ -12,10 +12,11 @@ const SERVER_COMMAND: &str = "the server's command";
 const CODE: &str = "the application's code";
 const VERSION: &str = "the version of powerband";
 /// The settings whose values a message shows: they are no secrets, and are kept as people write them.
-const READABLE: [&str; 10] = [
+const READABLE: [&str; 11] = [
     "--age",
     "--calibrate",
     "--keep-alive",
+    "--since",
     "--threads",
     "--workers",
     "the connections",
@@ -156,6 +157,9 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
     }
     if let Some(requests) = experiment.age {
         asked.insert("--age".to_owned(), format!("{requests} requests"));
+    }
+    if let Some(earlier) = &experiment.since {
+        asked.insert("--since".to_owned(), earlier.since.run.clone());
     }
     if !experiment.revisions.all.is_empty() {
         asked.insert(

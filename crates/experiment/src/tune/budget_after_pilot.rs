@@ -19,7 +19,7 @@ pub fn lengthened(
     let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead, short))?;
     procedure.store.document.plan.budget_s = Some(least_s);
     procedure.watcher.on(Event::Note(format!(
-        "--quick takes {} instead of {}: a trial of this application takes {:.1} s in addition to its windows, and fewer than six \
+        "a quick run takes {} instead of {}: a trial of this application takes {:.1} s in addition to its windows, and fewer than six \
          blocks decide nothing",
         budget::written(least_s),
         budget::QUICK,
@@ -50,7 +50,7 @@ pub fn note_unprovable(procedure: &mut Procedure<'_>, spare_s: f64) {
     }
     let remedy = match (may_vary, procedure.experiment.quick) {
         (false, _) => "a longer --window",
-        (true, true) => "a --budget in place of --quick",
+        (true, true) => "a --budget in place of a quick run",
         (true, false) => "a longer --budget",
     };
     procedure.watcher.on(Event::Note(format!(

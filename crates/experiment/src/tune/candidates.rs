@@ -2,6 +2,7 @@
 //! few worth trying stay.
 
 use super::model::{self, config};
+use super::since;
 use crate::error::Stopped;
 use crate::judge;
 use crate::procedure::Procedure;
@@ -42,20 +43,35 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     let chosen = chosen(plan, &scored, useful, most);
     let cores = document.server_cores();
     let chosen = capacity::cores_before_more(chosen, &scored, cores, config(plan.baseline), most);
-    if chosen.is_empty() && procedure.experiment.knobs.is_empty() {
-        return Err(Stopped::Configuration(NOTHING_FITS.to_owned()));
-    }
-    let candidates: Vec<CandidateArm> = chosen
-        .into_iter()
-        .map(|candidate| CandidateArm {
-            arm: Arm::of(settings(candidate.config, plan.baseline)),
-            because: why(candidate.why),
-        })
-        .collect();
+    let chosen = chosen.into_iter().map(|candidate| CandidateArm {
+        arm: Arm::of(settings(candidate.config, plan.baseline)),
+        because: why(candidate.why),
+    });
+    let candidates = with_earlier(procedure, chosen.collect(), most)?;
     let arms: Vec<Settings> = candidates.iter().map(|e| e.arm.settings).collect();
     let arms = [arms, vec![plan.baseline]].concat();
     model::predict_latency(procedure, simulator, &arms)?;
     Ok(candidates)
+}
+
+/// The candidates with those of the earlier run that `--since` names; refused where there is nothing to try.
+fn with_earlier(
+    procedure: &Procedure<'_>,
+    chosen: Vec<CandidateArm>,
+    most: usize,
+) -> Result<Vec<CandidateArm>, Stopped> {
+    let document = &procedure.store.document;
+    let candidates = match &procedure.experiment.since {
+        Some(earlier) => {
+            let fits = |settings| fits(procedure, settings);
+            since::candidates(earlier, document, chosen, fits, most)
+        }
+        None => chosen,
+    };
+    match candidates.is_empty() && procedure.experiment.knobs.is_empty() {
+        true => Err(Stopped::Configuration(NOTHING_FITS.to_owned())),
+        false => Ok(candidates),
+    }
 }
 
 /// Numbers of processes of a server of which nothing can be predicted: those that were asked for, else as many as cores, then
@@ -80,10 +96,7 @@ fn unpredicted(procedure: &Procedure<'_>) -> Result<Vec<CandidateArm>, Stopped> 
             found.push(CandidateArm { arm, because });
         }
     }
-    match found.is_empty() && procedure.experiment.knobs.is_empty() {
-        true => Err(Stopped::Configuration(NOTHING_FITS.to_owned())),
-        false => Ok(found),
-    }
+    with_earlier(procedure, found, most)
 }
 
 /// What may be tried: what was asked for, else as much as the application can use.
