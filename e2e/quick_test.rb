@@ -10,7 +10,8 @@ class QuickTest < PowerbandTest
 
   def test_one_candidate_meets_the_baseline_in_six_blocks_or_more
     # The budget of the variable is for runs that are not quick.
-    ended = powerband(*experiment("tune", "--quick", "--baseline", "threads=1", *ASKED).drop(1), env: { "POWERBAND_BUDGET" => "20m" }, within: 300)
+    ended = powerband(*experiment("tune", "--quick", "--baseline", "threads=1", *ASKED).drop(1),
+                      env: { "POWERBAND_BUDGET" => "20m" }, within: 300)
     assert_equal 0, ended.code, ended.to_s
     refute_includes document["trials"].map { |trial| trial["stage"] }, "race"
     assert_equal [180, 0], document["plan"].values_at("budget_s", "race_blocks")
@@ -30,7 +31,7 @@ class QuickTest < PowerbandTest
     assert_refused powerband("tune", "--quick", "--app", @dir, "--runs", runs), 2,
                    /--quick has no time for objective\.least in powerband\.toml; give a --budget in place of --quick/
     refused = powerband("tune", "--since", "nowhere", "--budget", "5m", "--runs", runs)
-    assert_refused refused, 2, /--since = "#{runs}\/nowhere": there is no run in/, /powerband runs lists/
+    assert_refused refused, 2, %r{--since = "#{runs}/nowhere": there is no run in}, /powerband runs lists/
     assert_no_run_folder
   end
 
@@ -38,7 +39,8 @@ class QuickTest < PowerbandTest
 
   # With the answer as today's configuration.
   def answer_again(run)
-    ended = powerband(*experiment("tune", "--since", run, "--blocks", "6", "--baseline", "threads=4", *ASKED).drop(1), within: 300)
+    ended = powerband(*experiment("tune", "--since", run, "--blocks", "6", "--baseline", "threads=4", *ASKED).drop(1),
+                      within: 300)
     assert_equal 0, ended.code, ended.to_s
     since = run_folders.filter_map { |folder| document(folder)["since"] }.fetch(0)
     assert_equal [run, "still_right"], since.values_at("run", "standing")

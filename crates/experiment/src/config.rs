@@ -9,6 +9,7 @@ mod file;
 mod headers;
 mod memory_limit;
 mod placeholders;
+mod quick;
 mod ratio_limit;
 mod recording;
 mod resolve;

@@ -10,7 +10,7 @@ use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_headers, parse_latency,
     parse_settings,
 };
-use super::{ServiceRequest, check, command, placeholders, search_knobs, server};
+use super::{ServiceRequest, check, command, placeholders, quick, search_knobs, server};
 use crate::budget;
 use crate::earlier::Earlier;
 use crate::request::{Arm, Experiment, Goal, MOST_BLOCKS, Service, Total};
@@ -93,12 +93,8 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
         MemoryLimit::default()
     });
     let least = all.least(&request, &goal);
-    if let Some(quick) = &request.quick {
-        all.0.extend(not_quick(quick, &request));
-    }
-    let quick = request.quick.as_ref();
-    let quick = quick.map(|quick| Asked::new(budget::QUICK, quick.origin.clone()));
-    let budget = quick.or_else(|| request.budget.clone());
+    all.0.extend(quick::misfit(&request));
+    let budget = quick::budget(&request).or_else(|| request.budget.clone());
     let rate = all.take(request.rate.as_ref(), parse_rate);
     let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, u64::from(MOST_BLOCKS), "blocks");
     let blocks = all
@@ -438,27 +434,6 @@ impl Collected {
             }
         }
     }
-}
-
-/// What takes longer than a quick run has, and another time for it.
-fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
-    let typed = |asked: &&Asked| asked.origin == "--budget";
-    if let Some(budget) = request.budget.as_ref().filter(typed) {
-        let why = format_args!("{} takes {}", quick.origin, budget::QUICK);
-        return Some(Problem::of(budget, why, "leave one of the two out"));
-    }
-    let others = [
-        request.knobs.first(),
-        request.least.as_ref(),
-        request.age.as_ref(),
-    ];
-    let other = others.into_iter().flatten().next()?;
-    let remedy = match quick.origin.as_str() {
-        "--since" => "give a --budget as well".to_owned(),
-        origin => format!("give a --budget in place of {origin}"),
-    };
-    let why = format!("{} has no time for {}", quick.origin, other.origin);
-    Some(Problem::with(why, remedy))
 }
 
 /// The earlier run in this folder.
