@@ -2,18 +2,16 @@
 
 require "json"
 require "time"
+require_relative "support/experiments"
 require_relative "support/nginx"
 require_relative "support/powerband"
 require_relative "support/prometheus"
-require_relative "support/servers"
 
 # An experiment in production: the draw by `powerband run --experiment`, and the verdict of `powerband verdict`.
 class ExperimentTest < PowerbandTest
+  include Experiments
   include Nginx
   include Prometheus
-  include Servers
-
-  APP = File.join(APPS, "scraped")
 
   def test_a_unit_gets_the_same_arm_in_a_period
     file = experiment(share: 50)
@@ -71,6 +69,14 @@ class ExperimentTest < PowerbandTest
     assert_match(/arm="slow:\h{8}:0"/, tool.out)
   ensure
     stop(site, :KILL) if site
+  end
+
+  # Puma's plugin, or another `powerband run`, would draw again.
+  def test_the_variable_does_not_reach_the_command
+    ended = powerband("run", "--", "env", env: { "POWERBAND_EXPERIMENT" => experiment, "POWERBAND_UNIT" => "web-1" })
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/^POWERBAND_ARM=\w+:\h{8}:0$/, ended.out)
+    refute_match(/^POWERBAND_EXPERIMENT/, ended.out)
   end
 
   def test_what_prometheus_may_answer
@@ -149,60 +155,6 @@ class ExperimentTest < PowerbandTest
   end
 
   private
-
-  def experiment(share: 50, starts: Time.now - 60, lasts: "1h", looks: 2, slice: "5s", guardrails: "errors = '1%'\n")
-    file = File.join(@dir, "powerband-experiment-#{starts.to_i}.toml")
-    File.write(file, <<~TOML)
-      name = "waiting"
-      unit = "host"
-      starts = #{starts.utc.iso8601}
-      lasts = "#{lasts}"
-      period = "#{lasts}"
-      looks = #{looks}
-      slice = "#{slice}"
-
-      [[arm]]
-      name = "today"
-
-      [[arm]]
-      name = "slow"
-      share = "#{share}%"
-      [arm.environment]
-      WAIT_MS = 25
-
-      [guardrails]
-      #{guardrails}
-    TOML
-    file
-  end
-
-  def dry_run(file, unit)
-    ended = powerband("run", "--experiment", file, "--dry-run", env: { "POWERBAND_UNIT" => unit })
-    assert_equal [0, ""], [ended.code, ended.err], ended.to_s
-    ended.out
-  end
-
-  def arm(said) = said[/ runs (\S+) /, 1]
-
-  def unit_of(file, arm) = units_of(file, arm, 1).first
-
-  # Units that draw an arm. Before the experiment there is no draw: it is made as if that had begun.
-  def units_of(file, arm, count)
-    await("the start of the experiment") { dry_run(file, "web-0").include?(" in period ") }
-    names = (0..).lazy.map { |number| "web-#{number}" }
-    names.select { |unit| arm(dry_run(file, unit)) == arm }.first(count)
-  end
-
-  def launch(file, unit, folder)
-    port = free_port
-    started = start(BINARY, "run", "--experiment", file, "--flight-dir", folder, "--", "puma", "-b", "tcp://127.0.0.1:#{port}",
-                    "-t", "3:3", chdir: APP, env: { "POWERBAND_UNIT" => unit })
-    Serving.new(started, port)
-  end
-
-  def drawn_puma(file, unit, folder)
-    launch(file, unit, folder).tap { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }
-  end
 
   # A server that answers every request alike; what it was authorised with.
   def answering(status, body)

@@ -12,6 +12,9 @@ use std::process::Command;
 /// What the agent takes for "stay off" (`gem/lib/powerband/config.rb`).
 const OFF: [&str; 3] = ["0", "false", "off"];
 
+/// The variable in place of `--experiment`.
+const EXPERIMENT: &str = "POWERBAND_EXPERIMENT";
+
 /// What puts the agent into a command and all that it starts: variables on top of the environment.
 pub(super) fn injection(
     gem: Option<&Path>,
@@ -44,16 +47,23 @@ pub(super) fn switched_off() -> Option<String> {
     given("POWERBAND_ENABLED").filter(|value| OFF.contains(&value.to_lowercase().as_str()))
 }
 
+/// The variables of the arm, if there is an experiment.
+fn draw(experiment: Option<&Path>, dry_run: bool) -> Result<BTreeMap<String, String>, Failure> {
+    experiment.map_or_else(
+        || Ok(BTreeMap::new()),
+        |file| super::draw::variables(file, dry_run),
+    )
+}
+
 /// `powerband run`.
 pub fn run(args: RunArgs) -> Result<u8, Failure> {
-    let drawn = match &args.experiment {
-        Some(file) => super::draw::variables(file, args.dry_run)?,
-        None => BTreeMap::new(),
-    };
     if args.dry_run {
+        draw(args.experiment.as_deref(), true)?;
         return Ok(0);
     }
+    // Before the draw, so that no arm is announced that cannot start.
     let variables = injection(args.gem.as_deref(), args.flight_dir.as_deref())?;
+    let drawn = draw(args.experiment.as_deref(), false)?;
     let (program, words) = args
         .command
         .split_first()
@@ -61,6 +71,8 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let mut command = Command::new(program);
     command.args(words);
     command.envs(drawn).envs(variables);
+    // A Puma with the plugin, or a `run` within the command, would draw again.
+    command.env_remove(EXPERIMENT);
     let folder = args
         .flight_dir
         .unwrap_or_else(super::flight_root::flight_root);

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/server_process"
+require "powerband/puma_draw"
+
+# `plugin :powerband` with POWERBAND_EXPERIMENT: when Puma becomes the program that draws an arm, and when it serves without one.
+# The tests in e2e have the real program.
+class PumaDrawTest < Minitest::Test
+  include Processes
+
+  Launcher = Struct.new(:binder, :options, :restart_args, :restart_dir)
+  Binder = Struct.new(:inherited_fds, :activated_sockets)
+
+  # Writes its arguments, and whether it has the variable.
+  PROGRAM = "#!/bin/sh\nprintf '%s\\n' \"$@\" \"experiment: ${POWERBAND_EXPERIMENT-none}\"\n"
+
+  def test_puma_becomes_the_program_with_its_command_once
+    with_program(PROGRAM) do |folder, program|
+      File.write(File.join(folder, "puma.rb"), "plugin :powerband\n")
+      # Loaded only if Puma stays what it is.
+      File.write(File.join(folder, "loaded.ru"), "exit!(9)\n")
+      env = { "POWERBAND_EXPERIMENT" => "a b.toml", "POWERBAND_BINARY" => program }
+      out, err, status = run_injected("puma", "-C", "puma.rb", "-b", "tcp://127.0.0.1:0", "loaded.ru", chdir: folder, env: env)
+
+      assert_predicate status, :success?, err
+      *words, ruby, puma = out[/.*?(?=^-C$)/m].lines(chomp: true) - ["-S"]
+      assert_equal [%w[run --experiment], "a b.toml", "--"].flatten, words
+      assert_equal ["puma", true], [File.basename(puma), File.executable?(ruby)]
+      assert_equal ["-C", "puma.rb", "-b", "tcp://127.0.0.1:0", "loaded.ru", "experiment: none"], out.lines(chomp: true).last(6)
+    end
+  end
+
+  def test_what_the_program_refuses_is_said_and_puma_serves
+    with_program("#!/bin/sh\necho 'powerband: a.toml: line 1: wrong' >&2\nexit 2\n") do |_, program|
+      said = said_by(launcher, "a.toml", program:)
+
+      assert_equal "powerband: a.toml: line 1: wrong\npowerband: POWERBAND_EXPERIMENT=a.toml: no arm is drawn; Puma serves " \
+                   "with the settings that it has, outside of the experiment\n", said
+    end
+  end
+
+  def test_a_program_that_is_not_there
+    assert_match(%r{POWERBAND_BINARY = /none/x: there is no program.*\n.*b.toml: no arm is drawn},
+                 said_by(launcher, "b.toml", program: "/none/x"))
+  end
+
+  # The program is not asked where its `exec` would lose sockets or arguments.
+  def test_what_would_be_lost
+    with_program("#!/bin/sh\ntouch \"$0.asked\"\n") do |_, program|
+      { launcher(inherited: { "tcp://a" => 3 }) => /a restart does not draw: stop Puma and start it/,
+        launcher(activated: { [:tcp] => 3 }) => /systemd gave Puma its sockets.*`powerband run --` in front/,
+        launcher(restart_cmd: nil) => /without its arguments/ }.each do |launcher, reason|
+        said = said_by(launcher, "#{reason.hash}.toml", program:)
+
+        assert_match(/#{reason}.*\n.*no arm is drawn/, said)
+      end
+      refute_path_exists "#{program}.asked"
+    end
+  end
+
+  def test_nothing_is_asked_without_an_experiment
+    assert_equal "", said_by(launcher, "", program: "/none/x")
+  end
+
+  private
+
+  # One that could start again.
+  def launcher(inherited: {}, activated: {}, restart_cmd: "bin/rails server")
+    Launcher.new(Binder.new(inherited, activated), { restart_cmd: restart_cmd }, ["false"], Dir.pwd)
+  end
+
+  def said_by(launcher, file, program:)
+    before = ENV.fetch("POWERBAND_BINARY", nil)
+    ENV["POWERBAND_BINARY"] = program
+    _, err = capture_io { Powerband::PumaDraw.new(launcher, file: file).become_an_arm }
+    err
+  ensure
+    ENV["POWERBAND_BINARY"] = before
+  end
+
+  def with_program(text)
+    Dir.mktmpdir do |folder|
+      program = File.join(folder, "program")
+      File.write(program, text, perm: 0o755)
+      yield folder, program
+    end
+  end
+end
