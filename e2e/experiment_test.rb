@@ -125,7 +125,7 @@ class ExperimentTest < PowerbandTest
     guardrails = "memory = '+500%'\nerrors = '5%'\np99 = '+20%'\n"
     file = experiment(lasts: "60s", slice: "2s", starts: Time.now + 1, guardrails: guardrails)
     units = %w[today slow].flat_map { |arm| units_of(file, arm, 6) }
-    sleep 0.02 until Time.now > Time.iso8601(File.read(file)[/starts = (\S+)/, 1])
+    sleep 0.02 until Time.now > starts_at(file)
     sites = units.each_with_index.map { |unit, number| launch(file, unit, File.join(@dir, "flight-#{number}")) }
     sites.each { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }
     ports = sites.map(&:port)
@@ -133,7 +133,7 @@ class ExperimentTest < PowerbandTest
     server = prometheus(ports)
     await("all arms in Prometheus", of: server.started) { arms_seen(server) == 12 }
     load = start(BINARY, "load", balancer, "--rate", "200", "--duration", "75s", "--quiet")
-    ends = Time.iso8601(File.read(file)[/starts = (\S+)/, 1]) + 62
+    ends = starts_at(file) + 62
     await("the last look", within: 120, of: load) { Time.now > ends }
 
     found = powerband("verdict", file, "--prometheus", server.url.chomp("/"), "--match", 'job="shop"')

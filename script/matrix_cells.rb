@@ -119,7 +119,7 @@ end
 ROWS = {
   "puma" => {
     "agent" => gem_tests(*TRUTH, "puma", "server_spans"),
-    "stop and start" => [gem_tests("puma_restarts"),
+    "stop and start" => [gem_tests("puma_restarts", "puma_draw"),
                          e2e_tests("inject", only: "plain_rack|exit_code|signal|environment|not_there")],
     "settings read back" => e2e_tests("puma_configuration", "arms", only: "Puma|rehearsal|statements_of_puma"),
     "knobs" => [gem_tests("setup_puma", "heap"), e2e_tests("environment", only: "two_env|its_own|another|not_take")],

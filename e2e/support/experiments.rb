@@ -56,12 +56,15 @@ module Experiments
     names.select { |unit| arm(dry_run(file, unit)) == arm }.first(count)
   end
 
-  def launch(file, unit, folder)
+  def launch(file, unit, folder, app: SCRAPED, env: {})
     port = free_port
     started = start(PowerbandTest::BINARY, "run", "--experiment", file, "--flight-dir", folder, "--",
-                    "puma", "-b", "tcp://127.0.0.1:#{port}", "-t", "3:3", chdir: SCRAPED, env: { "POWERBAND_UNIT" => unit })
+                    "puma", "-b", "tcp://127.0.0.1:#{port}", "-t", "3:3", chdir: app, env: { "POWERBAND_UNIT" => unit, **env })
     Serving.new(started, port)
   end
+
+  # The instant that the file names.
+  def starts_at(file) = Time.iso8601(File.read(file)[/starts = (\S+)/, 1])
 
   def drawn_puma(file, unit, folder)
     launch(file, unit, folder).tap { |site| await("Puma to listen", of: site.started) { listens?(site.port) } }

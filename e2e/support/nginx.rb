@@ -26,11 +26,11 @@ module Nginx
     Site.new(started, port, tls_port, File.join(folder, "http.sock"), File.join(folder, "access.log"), certificate)
   end
 
-  # In front of servers on these ports, each in turn; its URL.
-  def balancer(ports)
+  # In front of servers on these ports, each in turn or by another method of nginx (`least_conn`); its URL.
+  def balancer(ports, method: nil)
     skip "nginx is not installed: script/bootstrap installs it" unless NGINX
     port = free_port
-    servers = ports.map { |of| "server 127.0.0.1:#{of};" }.join(" ")
+    servers = [*method, *ports.map { |of| "server 127.0.0.1:#{of}" }].map { |line| "#{line};" }.join(" ")
     started_nginx(File.join(@dir, "balancer"), port, <<~CONF)
       access_log off;
       upstream pods { #{servers} }
