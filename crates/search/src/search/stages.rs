@@ -219,6 +219,11 @@ impl Search {
     }
 
     fn look_around(&mut self, centre: Point, log_memory: Option<f64>) -> Result<(), SearchError> {
+        let varied = self.space.factors.iter().filter(|f| f.levels.len() > 1);
+        if varied.count() == 1 {
+            // All that lies round it was in the race.
+            return self.confirm(centre);
+        }
         let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
         let lost = self.fates.iter().filter(behind).map(|fate| &fate.point);
         let lost: Vec<&Point> = lost.collect();
