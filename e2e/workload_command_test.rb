@@ -104,8 +104,48 @@ class WorkloadCommandTest < PowerbandTest
     assert_refused refused, 2, /threads in SETTINGS is a server's/, /nginx\.workers is a server's/, /warmup is a server's/,
                    /pool is a server's/, /--slo = "p99=1s": means nothing/, /--calibrate = "10": means nothing/
     named("[workload]\ncommand = \"ruby work.rb\"\n")
-    assert_refused powerband("tune", chdir: @dir), 2, /workload\.command in powerband\.toml: only compare and sweep/
+    assert_refused powerband("tune", chdir: @dir), 2, /workload\.command in powerband\.toml: no knob is named/
+    assert_refused powerband("capacity", "--slo", "p99=1s", chdir: @dir), 2,
+                   /workload\.command in powerband\.toml: capacity sends requests, and runs no command/
+    assert_refused tuned("--knobs", "env.SECONDS=1,2", "--rate", "80/s", "--workers", "1,2", "--knobs", "warmup=on"), 2,
+                   %r{--rate = "80/s": means nothing to --workload-command}, /--workers = "1,2": means nothing/,
+                   /warmup is a server's/
     assert_no_run_folder
+  end
+
+  # Known to be the best: two are too few, eight are too many, four and five are as good.
+  def test_tune_finds_the_best_value_and_those_that_are_as_good
+    seconds = '{ 2 => 2.2, 4 => 1.2, 5 => 1.2, 8 => 1.9 }.fetch(Integer(ENV.fetch("JOBS")))'
+    File.write(File.join(@dir, "work.rb"), "sleep(#{seconds})\n")
+    named(<<~TOML)
+      [workload]
+      command = "JOBS={jobs} ruby work.rb"
+      [tune]
+      knobs = ["value.jobs=2,4,5,8"]
+      margin = "20%"
+      blocks = 6
+      budget = "5m"
+    TOML
+    ended = powerband("tune", "--runs", runs, chdir: @dir, within: 240)
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/baseline: value\.jobs=2 /, ended.err)
+    assert_match(/\ARun with value\.jobs=[45]: the command takes less time than with value\.jobs=2 \(wall time -\d/, ended.out)
+    assert_match(/As good in the elimination rounds, within 20 %: value\.jobs=[45]\./, ended.out.gsub(/\s+/, " "))
+    assert_tuned document
+    again = powerband("tune", "--runs", runs, "--resume", run_folders.fetch(0), chdir: @dir)
+    assert_equal 0, again.code, again.to_s
+    assert_equal ended.out, again.out
+  end
+
+  def test_tune_keeps_what_is_best_already_and_refuses_a_budget_that_is_too_short
+    work = "SECONDS={seconds} MIB=1 ruby work.rb"
+    ended = tuned("--knobs", "value.seconds=1.1,2.2", "--blocks", 6, "--budget", "5m", command: work)
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/\AKeep value\.seconds=1\.1: nothing that was tried took less time/, ended.out)
+    refute_includes document["command"]["runs"].map { |run| run["stage"] }, "confirm"
+    short = tuned("--knobs", "value.seconds=1.1,2.2", "--budget", "10s", command: work)
+    assert_equal 2, short.code, short.to_s
+    assert_match(/--budget = "10s": too short for \d+ runs.*give --budget \d+m/, short.err)
   end
 
   def setup
@@ -114,6 +154,22 @@ class WorkloadCommandTest < PowerbandTest
   end
 
   private
+
+  # Each value raced, today's and the winner in the blocks of the comparison.
+  def assert_tuned(run)
+    assert_valid_run_document JSON.generate(run)
+    runs = run["command"]["runs"]
+    assert_equal %w[pilot race confirm], runs.map { |one| one["stage"] }.uniq
+    assert_equal 12, runs.count { |one| one["stage"] == "confirm" }
+    wall = run["command"]["comparisons"].find { |comparison| comparison["metric"] == "wall_time" }
+    assert_equal %w[confirm better], wall.values_at("stage", "outcome")
+    slow = run["command"]["arms"].find { |arm| arm["called"] == "value.jobs=8" }
+    assert_match(/behind value\.jobs=/, slow["fate"])
+  end
+
+  def tuned(*more, command: "ruby work.rb")
+    powerband("tune", *more, "--workload-command", command, "--runs", runs, "--app", @dir)
+  end
 
   def named(text)
     File.write(File.join(@dir, "powerband.toml"), text)

@@ -25,7 +25,7 @@ pub use capture::{
     RedactArgs, To,
 };
 pub use check::CheckArgs;
-pub use compare::{ShadowLogArgs, SideBySideArgs};
+pub use compare::{CommandArgs, ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
 pub use export::ExportArgs;
 pub use init::InitArgs;
@@ -299,6 +299,9 @@ pub struct TuneArgs {
     /// comparison
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,
+    /// What is run instead of a server.
+    #[command(flatten)]
+    pub command: CommandArgs,
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,

@@ -293,6 +293,18 @@ fn distinct(arms: &[Arm], problems: &mut Vec<Problem>) {
     }
 }
 
+/// Takes the file's command out of a request for a verb that sends requests, and says so.
+pub fn without_command(request: &mut Request, verb: &str) -> Option<Problem> {
+    let asked = request.workload_command.take()?;
+    Some(Problem::with(
+        format!(
+            "{}: {verb} sends requests, and runs no command",
+            asked.origin
+        ),
+        "leave it out, or give the requests with --path or --workload",
+    ))
+}
+
 /// All problems in one message.
 pub fn failure(problems: &[Problem]) -> Failure {
     Failure::usage(

@@ -26,6 +26,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "The least memory that serves 80 requests a second",
                 "powerband tune --least memory --rate 80/s --slo p99=250ms",
             ),
+            (
+                "The number of Sidekiq's threads with which a script does a queue of jobs in the least time",
+                "powerband tune --workload-command 'ruby drain.rb {concurrency}' --knobs value.concurrency=5,10,25",
+            ),
         ],
     ),
     (

@@ -228,8 +228,13 @@ fn ran(run: &CommandRun, called: &str, elapsed: Duration) -> String {
             run::counted(run.samples.len(), "sample")
         ),
     };
+    // A comparison has one stage.
+    let stage = match run.stage {
+        Stage::Compare => String::new(),
+        stage => format!("{:<11} ", stage.shown()),
+    };
     format!(
-        "{:>3}:{:02}  block {:<2} {called:<28} {came}",
+        "{:>3}:{:02}  {stage}block {:<2} {called:<28} {came}",
         seconds / 60,
         seconds % 60,
         run.block,

@@ -238,15 +238,19 @@ fn with_pool(url: &str, pool: u32) -> String {
     format!("{place}?{}", pairs.join("&"))
 }
 
-/// The arms that set anything, the first of those that set the same.
+/// The arms that set anything, the first of those that set the same. Of a search what runs today.
 fn overlaid(experiment: &Experiment) -> Vec<Arm> {
-    let Goal::Arms { arms, .. } = &experiment.goal else {
-        return Vec::new();
+    let arms = match (&experiment.goal, &experiment.workload_command) {
+        (Goal::Arms { arms, .. }, _) => arms.clone(),
+        (Goal::Tune, Some(command)) => {
+            let settings = experiment.kind.defaults();
+            vec![Arm::with(settings, command.today.clone()).of_command()]
+        }
+        (Goal::Tune, None) => Vec::new(),
     };
     let mut seen = HashSet::new();
-    let arms = arms.iter();
+    let arms = arms.into_iter();
     arms.filter(|arm| !arm.overlay.is_empty() && seen.insert(arm.overlay.clone()))
-        .cloned()
         .collect()
 }
 

@@ -5,6 +5,7 @@ mod beyond;
 mod failing;
 mod feasible;
 mod growth;
+mod judging;
 mod pages;
 mod pairs;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use beyond::compare_beyond;
 pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
 pub use feasible::{Feasible, VIOLATION_ALPHA, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
+pub use judging::Judging;
 pub use pages::page_times;
 use pairs::pairs;
 pub use pairs::{best_of_three, p95_medians, p95_ms};
@@ -26,7 +28,7 @@ use run::{
     ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Outcome, SdSource, Stage,
     Timing, Trial,
 };
-use stats::{ArmSoFar, Better, EqualArms, Look, Noise, Rule, Verdict, summary};
+use stats::{ArmSoFar, EqualArms, Noise, Rule, Verdict, summary};
 
 /// Share of true effects of that size that are found.
 const POWER: f64 = 0.8;
@@ -36,65 +38,6 @@ const PAIRS_OF_A_BOUND: usize = 4;
 
 /// Of the simulation behind "so many blocks would decide": an estimate, which no choice of seed should change.
 const DECIDING_SEED: u64 = 1;
-
-/// The rule of a comparison.
-#[derive(Debug, Clone, Copy)]
-pub struct Judging {
-    /// Equivalence margin, a share.
-    pub margin: f64,
-    /// The look at which it is judged.
-    pub look: Look,
-    /// What identical arms were seen to differ by, a share; see [`stats::Rule`].
-    pub allowance: f64,
-    /// What is compared of trials.
-    pub metric: Metric,
-}
-
-impl Judging {
-    /// At one look of the plan's run.
-    pub fn at(document: &Document, look: Look) -> Judging {
-        Judging {
-            margin: document.plan.margin,
-            look,
-            allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
-            metric: document.plan.objective.metric(),
-        }
-    }
-
-    /// At the look at which the stage came to its end: who compares other arms of its blocks profits from the same stop.
-    pub fn reached(document: &Document, stage: Stage) -> Judging {
-        let done = blocks(&document.trials, stage).len() as u32;
-        let looks = stats::looks(document.plan.blocks, document.plan.alpha, document.seed);
-        let reached = looks.and_then(|looks| looks.into_iter().rfind(|look| look.blocks <= done));
-        reached.map_or_else(
-            || Judging::once(document),
-            |look| Judging::at(document, look),
-        )
-    }
-
-    /// Where nothing is claimed.
-    pub fn once(document: &Document) -> Judging {
-        let alpha = document.plan.alpha;
-        let look = Look {
-            blocks: document.plan.blocks,
-            alpha,
-            overall: alpha,
-        };
-        Judging::at(document, look)
-    }
-
-    /// As the test takes it.
-    pub fn rule(&self, metric: Metric) -> Rule {
-        let better = match metric.less_is_better() {
-            true => Better::Lower,
-            false => Better::Higher,
-        };
-        Rule {
-            allowance: self.allowance,
-            ..Rule::at(&self.look, self.margin, better)
-        }
-    }
-}
 
 /// Compares `candidate` with `baseline` over the blocks of `stage` in which both count. `None` when there is no such block.
 pub fn compare(
@@ -352,6 +295,7 @@ fn merged_response(trials: &[&Trial]) -> Option<Histogram<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::Look;
 
     /// Two arms in six blocks, the second of which has a quarter of the memory and four fifths of the response time, gives half of
     /// the answers, and runs one process instead of two.

@@ -72,7 +72,7 @@ pub struct Experiment {
     pub margin: f64,
     /// Seed.
     pub seed: u64,
-    /// Knobs that are searched in addition to workers, threads and preloading.
+    /// Knobs that are searched in addition to workers, threads and preloading, where a server has these.
     pub knobs: Vec<SearchKnob>,
     /// Thread counts that may be tried.
     pub threads: Option<Vec<u16>>,
@@ -181,6 +181,8 @@ pub struct WorkloadCommand {
     pub text: String,
     /// Longest that one run may take.
     pub timeout: Duration,
+    /// What runs today, with which `tune` compares: no other verb asks for it.
+    pub today: Overlay,
 }
 
 /// nginx in front of the server.

@@ -131,7 +131,8 @@ impl Script {
         80 * MIB + 60 * MIB * u64::from(settings.processes()) + MIB * threads
     }
 
-    fn pass(&self, seconds: f64) {
+    /// Moves the scripted clock.
+    pub fn pass(&self, seconds: f64) {
         self.state.lock().unwrap().clock += Duration::from_secs_f64(seconds);
     }
 
@@ -263,7 +264,7 @@ impl Script {
 
 /// A standard normal number that is a function of this key alone, so that a trial that is measured again in the same block of the
 /// same run is the same.
-fn normal(key: &impl Hash) -> f64 {
+pub fn normal(key: &impl Hash) -> f64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     StandardNormal.sample(&mut Pcg64Mcg::seed_from_u64(hasher.finish()))

@@ -169,7 +169,7 @@ pub fn conduct(
     let scratch = store.folder().path().to_owned();
     match &store.document.command {
         Some(command) => {
-            let planned = command_runs::planned(&store.document.plan, command);
+            let planned = command_runs::planned(&store.document, command);
             watcher.on(Event::Note(planned));
         }
         None => watcher.on(Event::Planned {
@@ -208,7 +208,9 @@ fn measure(
         watcher.on(Event::Note(left_out.clone()));
         store.document.warnings.push(left_out);
     }
-    let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
+    let asked_nowhere = experiment.baseline.is_none()
+        && experiment.workload_command.is_none()
+        && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         let (baseline, how) = configured(&bench.own, experiment.kind);
         store.document.plan.baseline = baseline;
@@ -239,7 +241,8 @@ fn measure(
     store.document.versions.extend(commits);
     let mut procedure = Procedure::new(experiment, &bench, store, watcher);
     let result = match (&experiment.goal, &experiment.workload_command) {
-        (Goal::Tune, _) => tune::tune(&mut procedure),
+        (Goal::Tune, Some(command)) => command_runs::tune(&mut procedure, &bench, command),
+        (Goal::Tune, None) => tune::tune(&mut procedure),
         (Goal::Arms { .. }, Some(command)) => {
             command_runs::compare(&mut procedure, &bench, command, &arms)
         }

@@ -20,6 +20,7 @@ mod verdict;
 mod warnings;
 
 pub(crate) use budget_after_pilot::{limit_ageing, too_short_after_pilot};
+pub(crate) use knob_search::{Part, Searched, conduct};
 pub(crate) use model::foreseen;
 pub(crate) use warnings::{unproven, warn};
 

@@ -6,7 +6,7 @@ use crate::figures::{
 };
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, align_left, table};
-use run::{CommandArm, CommandRuns, Document, Metric};
+use run::{CommandArm, CommandRuns, Document, Kind, Metric, Stage};
 
 /// Writes what stands between the answer and the warnings.
 pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
@@ -24,6 +24,11 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
             rows.add_row(runs_row(arm));
         }
         sheet.table(rows);
+        let fates = command.arms.iter().filter_map(|arm| {
+            let fate = arm.fate.as_ref()?;
+            Some(format!("{}: {fate}", arm.called))
+        });
+        sheet.listed("What became of each", &fates.collect::<Vec<_>>());
     }
     if command.arms.iter().any(|arm| !arm.environment.is_empty()) {
         sheet.heading("What each configuration sets");
@@ -60,8 +65,12 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
         .iter()
         .filter_map(|run| {
             let why = run.failed.as_deref()?;
+            let stage = match run.stage {
+                Stage::Compare => String::new(),
+                stage => format!("{}, ", stage.shown()),
+            };
             Some(format!(
-                "block {}, {}: {}",
+                "{stage}block {}, {}: {}",
                 run.block,
                 called(command, &run.arm),
                 first_line(why)
@@ -168,8 +177,12 @@ pub fn how(document: &Document, command: &CommandRuns) -> String {
         0 => String::new(),
         failed => format!(", {failed} more failed"),
     };
+    let blocks = match document.kind {
+        Kind::Tune => format!("{}, each block in random order", stages(command)),
+        _ => "in blocks of one of each configuration in random order".to_owned(),
+    };
     format!(
-        "`{}` in the {} environment: {} in blocks of one of each configuration in random order{failed}, in {}. \
+        "`{}` in the {} environment: {} {blocks}{failed}, in {}. \
          The memory of all of its processes was read every {:.0} s, from the first on.",
         command.command,
         document.plan.environment,
@@ -179,9 +192,28 @@ pub fn how(document: &Document, command: &CommandRuns) -> String {
     )
 }
 
+/// Where the runs of a search went.
+fn stages(command: &CommandRuns) -> String {
+    let of = |stage: Stage, what: &str| {
+        let runs = command.runs.iter();
+        let runs = runs
+            .filter(|run| run.counts() && run.stage == stage)
+            .count();
+        (runs > 0).then(|| format!("{runs} {what}"))
+    };
+    let parts = [
+        of(Stage::Pilot, "of what runs today to see what one takes"),
+        of(Stage::Race, "in elimination rounds"),
+        of(Stage::Confirm, "in the deciding comparison"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("({})", parts.join(", "))
+}
+
 /// What several comparisons at once mean for the reader.
 pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
     let said = match command.comparisons.len() {
+        _ if document.kind == Kind::Tune => "The answer rests on wall time alone. ".to_owned(),
         0 | 1 => String::new(),
         several => format!(
             "{several} comparisons stand side by side, each with its own interval and error rate of {:.0} %: the more there \

@@ -1,6 +1,7 @@
 //! A command run in each arm's environment, instead of a server that is asked: what its runs took, and what that comes to.
 
 use crate::environment::SetVariable;
+use crate::plan::Stage;
 use crate::verdict::Comparison;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,8 @@ pub struct CommandRuns {
     pub runs: Vec<CommandRun>,
     /// One row an arm.
     pub arms: Vec<CommandArm>,
-    /// Each arm against the first: wall time, median memory and peak memory, each a comparison with its own error rate.
+    /// Each arm against the first: wall time, median memory and peak memory, each a comparison with its own error rate. Of `tune` the
+    /// winner against what runs today, over the blocks of `confirm`.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -54,7 +56,10 @@ impl MemoryMeasure {
 pub struct CommandRun {
     /// Block and arm; also the name of its folder.
     pub id: String,
-    /// Block, from 1.
+    /// Part of the procedure; absent where it is `compare`.
+    #[serde(default = "compare", skip_serializing_if = "is_compare")]
+    pub stage: Stage,
+    /// Block of this stage, from 1.
     pub block: u32,
     /// Place in the block's random order, from 1.
     pub place: u32,
@@ -73,6 +78,14 @@ pub struct CommandRun {
     pub exit: Option<i32>,
     /// The whole process tree over time.
     pub samples: Vec<MemorySample>,
+}
+
+fn compare() -> Stage {
+    Stage::Compare
+}
+
+fn is_compare(stage: &Stage) -> bool {
+    *stage == Stage::Compare
 }
 
 impl CommandRun {
@@ -117,7 +130,10 @@ pub struct CommandArm {
     /// What it sets; absent where that is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<SetVariable>,
-    /// Runs that count.
+    /// What became of it in `tune`; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fate: Option<String>,
+    /// Runs that count, but for the pilot's.
     pub runs: u32,
     /// Runs that failed.
     pub failed: u32,

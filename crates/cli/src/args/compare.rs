@@ -9,16 +9,25 @@ pub struct SideBySideArgs {
     /// Start each configuration once, for a short time, to see whether it works; nothing is compared
     #[arg(long)]
     pub rehearse: bool,
+    /// What is run instead of a server.
+    #[command(flatten)]
+    pub command: CommandArgs,
+    /// Write the tables as Markdown too
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
+/// What `compare`, `sweep` and `tune` can run instead of a server.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CommandArgs {
     /// Run this command in each configuration's environment instead of a server, e.g. "bin/rails test": its wall time and
-    /// the memory of its processes are compared; threads, workers and other settings of a server have no effect then
+    /// the memory of its processes are compared, tune searches the values of --knobs with which it takes the least time; threads,
+    /// workers and other settings of a server have no effect then
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_WORKLOAD_COMMAND", conflicts_with_all = ["path", "workload"])]
     pub workload_command: Option<String>,
     /// Longest time that one run of --workload-command may take [default: 30m]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_COMMAND_TIMEOUT")]
     pub command_timeout: Option<String>,
-    /// Write the tables as Markdown too
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
 }
 
 /// `compare --shadow-log`. Of the other flags `--margin`, `--json` and `--quiet` hold here too.

@@ -99,6 +99,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
         ));
     }
     problems.extend(useless(&args));
+    problems.extend(asked::without_command(&mut request, "capacity"));
     if args.experiment.resume.is_some() {
         problems.push(Problem::with(
             "--resume: a search is not resumed",

@@ -2,7 +2,7 @@
 
 use super::junit::{JunitFile, Suite};
 use super::{cache_dir, guard_program, image, markdown};
-use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
+use crate::args::{CommandArgs, CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output, resumed};
@@ -16,6 +16,7 @@ use std::path::Path;
 pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
     let (request, problems) =
         asked::request(&args.experiment, Some(&args), args.baseline.as_ref())?;
+    let request = of_command(&args.command).or(request);
     conduct(
         &args.experiment,
         request,
@@ -33,7 +34,7 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
     }
     super::duplex::refuse_what_is_of_a_log(&args.log)?;
     let (mut request, mut problems) = asked::request(&args.experiment, None, None)?;
-    request = of_command(&args.side_by_side).or(request);
+    request = of_command(&args.side_by_side.command).or(request);
     request.rehearse = rehearsal(&args.side_by_side);
     let goal = asked::compared(&args.arms, &request.arms, &otherwise(&request));
     let typed = args.arms.iter().map(|arm| Asked::new(arm, "SETTINGS"));
@@ -55,7 +56,7 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
 pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
     let (mut request, mut problems) =
         asked::request(&args.experiment, None, args.baseline.as_ref())?;
-    request = of_command(&args.side_by_side).or(request);
+    request = of_command(&args.side_by_side.command).or(request);
     request.rehearse = rehearsal(&args.side_by_side);
     let values = args.sweep.unwrap_or_default();
     let asked = [Asked::new(&values, "sweep")];
@@ -76,7 +77,7 @@ fn rehearsal(args: &SideBySideArgs) -> Option<Asked> {
 }
 
 /// The command that is run instead of a server; with it a file's requests are not asked.
-fn of_command(args: &SideBySideArgs) -> Request {
+fn of_command(args: &CommandArgs) -> Request {
     let given = |value: &Option<String>, flag: &str| {
         value.as_ref().map(|text| Asked::new(text.clone(), flag))
     };

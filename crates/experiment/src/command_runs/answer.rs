@@ -9,7 +9,7 @@ use crate::judge::Judging;
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Verdict};
+use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Stage, Verdict};
 use stats::summary;
 
 /// Samples a run below which its median says little.
@@ -25,8 +25,15 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     let rows = rows(procedure, arms);
     let of = |arm: &Arm| {
         let pair = (arms[0].name.clone(), arm.name.clone());
-        judged::METRICS
-            .map(move |metric| judged::compare(found, metric, measure, (&pair.0, &pair.1), judging))
+        judged::METRICS.map(move |metric| {
+            judged::compare(
+                found,
+                (Stage::Compare, metric),
+                measure,
+                (&pair.0, &pair.1),
+                judging,
+            )
+        })
     };
     let comparisons: Vec<Comparison> = match rehearse {
         true => Vec::new(),
@@ -45,14 +52,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     };
     let mut warnings = Vec::new();
     warnings.extend(several(comparisons.len(), judging.look.alpha));
-    warnings.extend(of_samples(found, measure));
-    for arm in arms {
-        if let Some(reason) = hopeless(found, &arm.name) {
-            let reason = tune::first_line(reason);
-            warnings.push(format!("{} was given up: {reason}", arm.called_among(arms)));
-        }
-    }
-    warnings.extend(procedure.host_warnings());
+    warnings.extend(of_runs(procedure, arms));
     let document = &mut procedure.store.document;
     if let Some(command) = &mut document.command {
         command.comparisons = comparisons;
@@ -60,6 +60,20 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     document.verdict = Some(verdict);
     document.warnings.extend(warnings);
     Ok(())
+}
+
+/// What to know of the runs, and of the host.
+pub fn of_runs(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<String> {
+    let found = runs(procedure);
+    let mut warnings = of_samples(found, judged::measure(found));
+    for arm in arms {
+        if let Some(reason) = hopeless(found, &arm.name) {
+            let reason = tune::first_line(reason);
+            warnings.push(format!("{} was given up: {reason}", arm.called_among(arms)));
+        }
+    }
+    warnings.extend(procedure.host_warnings());
+    warnings
 }
 
 /// The arms as far as they were measured: whatever ends the run, its page has them.
@@ -86,7 +100,7 @@ fn rows(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<CommandArm> {
 fn row(name: &str, runs: &[CommandRun], measure: MemoryMeasure) -> CommandArm {
     let (valid, failed): (Vec<&CommandRun>, Vec<&CommandRun>) = runs
         .iter()
-        .filter(|run| run.arm == name)
+        .filter(|run| run.arm == name && run.stage != Stage::Pilot)
         .partition(|run| run.counts());
     let median = |of: &dyn Fn(&CommandRun) -> Option<f64>| {
         let values: Vec<f64> = valid.iter().filter_map(|run| of(run)).collect();
@@ -101,6 +115,7 @@ fn row(name: &str, runs: &[CommandRun], measure: MemoryMeasure) -> CommandArm {
         name: name.to_owned(),
         called: name.to_owned(),
         environment: Vec::new(),
+        fate: None,
         runs: valid.len() as u32,
         failed: failed.len() as u32,
         wall_s: median(&|run| Some(run.wall_s)),

@@ -48,17 +48,36 @@ pub fn figure(run: &CommandRun, metric: Metric, measure: MemoryMeasure) -> Optio
     }
 }
 
-/// Compares one figure of `candidate` with that of `baseline` over the blocks in which both runs count; less is better.
+/// The typical ratio of the wall times of `candidate` and `baseline` within the blocks of a stage; claims nothing.
+pub fn wall_ratio(
+    runs: &[CommandRun],
+    stage: Stage,
+    (baseline, candidate): (&str, &str),
+) -> Option<f64> {
+    let of = |arm: &str| {
+        let arm = arm.to_owned();
+        let counting =
+            move |run: &&CommandRun| run.stage == stage && run.arm == arm && run.counts();
+        runs.iter().filter(counting)
+    };
+    let ratios = of(baseline).filter_map(|theirs| {
+        let ours = of(candidate).find(|run| run.block == theirs.block)?;
+        (theirs.wall_s > 0.0).then(|| ours.wall_s / theirs.wall_s)
+    });
+    summary::median(&ratios.collect::<Vec<_>>())
+}
+
+/// Compares one figure of `candidate` with that of `baseline` over the blocks of the stage in which both runs count; less is better.
 /// `None` when there is no such block.
 pub fn compare(
     runs: &[CommandRun],
-    metric: Metric,
+    (stage, metric): (Stage, Metric),
     measure: MemoryMeasure,
     (baseline, candidate): (&str, &str),
     judging: Judging,
 ) -> Option<Comparison> {
     let of = |block: u32, arm: &str| {
-        let mut runs = runs.iter();
+        let mut runs = runs.iter().filter(|run| run.stage == stage);
         let run = runs.find(|run| run.block == block && run.arm == arm && run.counts())?;
         figure(run, metric, measure).filter(|value| *value > 0.0)
     };
@@ -67,13 +86,7 @@ pub fn compare(
         .collect();
     let rule = judging.rule(metric);
     let judged = stats::compare(&pairs, &rule).ok()?;
-    Some(told(
-        Stage::Compare,
-        metric,
-        (baseline, candidate),
-        &judged,
-        &rule,
-    ))
+    Some(told(stage, metric, (baseline, candidate), &judged, &rule))
 }
 
 #[cfg(test)]
@@ -92,6 +105,7 @@ mod tests {
         };
         CommandRun {
             id: format!("compare-b{block:02}-{arm}"),
+            stage: Stage::Compare,
             block,
             place: 1,
             arm: arm.to_owned(),
@@ -116,7 +130,8 @@ mod tests {
     };
 
     fn compared(runs: &[CommandRun], metric: Metric) -> Comparison {
-        compare(runs, metric, MemoryMeasure::Pss, ("a", "b"), JUDGING).unwrap()
+        let of = (Stage::Compare, metric);
+        compare(runs, of, MemoryMeasure::Pss, ("a", "b"), JUDGING).unwrap()
     }
 
     /// By counting: the least value with so many at or below it, between neighbours in proportion.
@@ -196,7 +211,7 @@ mod tests {
         let none: Vec<CommandRun> = runs.into_iter().filter(|run| run.arm == "a").collect();
         let nothing = compare(
             &none,
-            Metric::WallTime,
+            (Stage::Compare, Metric::WallTime),
             MemoryMeasure::Pss,
             ("a", "b"),
             JUDGING,

@@ -1,21 +1,35 @@
-//! `compare` and `sweep` with `--workload-command`: a command in each arm's environment, in blocks, instead of a server that
-//! is asked. The comparison is of the wall time of its runs and the memory of its processes.
+//! `compare`, `sweep` and `tune` with `--workload-command`: a command in each arm's environment, in blocks, instead of a server
+//! that is asked. What is compared is the wall time of its runs and the memory of its processes.
 
 mod answer;
+mod best;
 mod judged;
 mod once;
 mod sampler;
+mod search;
+
+pub use search::most;
 
 use crate::bench::Bench;
+use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::{Procedure, drop_hopeless};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment, WorkloadCommand};
+use crate::tune::Part;
 use once::Asked;
-use run::{CommandRun, CommandRuns, MemoryMeasure, Plan, Stage};
+use run::{CommandRun, CommandRuns, Document, Kind, MemoryMeasure, Stage, Timing};
+use std::path::Path;
 
 /// Runs of each arm by default.
 pub const BLOCKS: u32 = 10;
+
+/// A command sends no requests.
+pub const NO_WINDOWS: Timing = Timing {
+    warmup_max_s: 0.0,
+    saturation_s: 0.0,
+    objective_s: 0.0,
+};
 
 /// Failures of an arm without one success after which it is given up.
 const HOPELESS: usize = 2;
@@ -35,15 +49,45 @@ pub fn asked_for(experiment: &Experiment) -> Option<CommandRuns> {
 }
 
 /// The plan in words.
-pub fn planned(plan: &Plan, command: &CommandRuns) -> String {
+pub fn planned(document: &Document, command: &CommandRuns) -> String {
+    let plan = &document.plan;
+    let work = match document.kind {
+        Kind::Tune => format!(
+            "elimination rounds of up to {} and up to {} of the deciding comparison, with runs",
+            run::counted(plan.arms, "configuration"),
+            run::counted(plan.blocks, "block")
+        ),
+        _ => format!(
+            "{} of {}",
+            run::counted(plan.blocks, "block"),
+            run::counted(plan.arms, "run")
+        ),
+    };
+    let budget = plan.budget_s.map_or_else(String::new, |budget_s| {
+        format!("; budget {}", budget::written(budget_s))
+    });
     format!(
-        "plan: {} of {} of {:?}, in the {} environment, each of {:.0} s at most",
-        run::counted(plan.blocks, "block"),
-        run::counted(plan.arms, "run"),
-        command.command,
-        plan.environment,
-        command.timeout_s
+        "plan: {work} of {:?}, in the {} environment, each of {:.0} s at most{budget}",
+        command.command, plan.environment, command.timeout_s
     )
+}
+
+/// A command, and what runs it once, into a folder.
+struct Runner<'r> {
+    command: &'r WorkloadCommand,
+    once: &'r dyn Fn(&Asked<'_>, &Path) -> Result<CommandRun, Stopped>,
+}
+
+/// Finds the values of knobs with which it takes the least time.
+pub fn tune(
+    procedure: &mut Procedure<'_>,
+    bench: &Bench<'_>,
+    command: &WorkloadCommand,
+) -> Result<(), Stopped> {
+    let watcher = procedure.watcher;
+    let once = |asked: &Asked<'_>, folder: &Path| once::run(bench, asked, folder, watcher);
+    let once = &once;
+    search::tune(procedure, &Runner { command, once })
 }
 
 /// Runs the command in all arms, block by block, and judges at the end of them: the number of runs is fixed beforehand.
@@ -53,11 +97,20 @@ pub fn compare(
     command: &WorkloadCommand,
     arms: &[Arm],
 ) -> Result<(), Stopped> {
+    let watcher = procedure.watcher;
+    let once = |asked: &Asked<'_>, folder: &Path| once::run(bench, asked, folder, watcher);
+    let once = &once;
+    let runner = Runner { command, once };
     let blocks = procedure.store.document.plan.blocks;
     procedure.expected = arms.len() as u32 * blocks;
     let mut live = arms.to_vec();
     for block in 1..=blocks {
-        run_block(procedure, bench, command, block, (arms, &live))?;
+        let part = Part {
+            stage: Stage::Compare,
+            block,
+            blocks,
+        };
+        run_block(procedure, &runner, part, (arms, &live))?;
         let found = runs(procedure);
         let why = |arm: &str| hopeless(found, arm).map(str::to_owned);
         drop_hopeless(procedure, &mut live, why)?;
@@ -72,13 +125,16 @@ pub fn compare(
 /// One run in every arm that is left of all, in random order.
 fn run_block(
     procedure: &mut Procedure<'_>,
-    bench: &Bench<'_>,
-    command: &WorkloadCommand,
-    block: u32,
+    runner: &Runner<'_>,
+    part: Part,
     (all, arms): (&[Arm], &[Arm]),
 ) -> Result<(), Stopped> {
-    let blocks = procedure.store.document.plan.blocks;
-    let seed = procedure.block_seed(Stage::Compare, block);
+    let Part {
+        stage,
+        block,
+        blocks,
+    } = part;
+    let seed = procedure.block_seed(stage, block);
     let order = stats::block_orders(arms.len(), 1, seed).swap_remove(0);
     for (place, index) in order.into_iter().enumerate() {
         if procedure.watcher.cancelled() {
@@ -90,7 +146,7 @@ fn run_block(
         let expected = procedure.expected.max(finished + 1);
         let walls: Vec<f64> = runs(procedure).iter().map(|run| run.wall_s).collect();
         procedure.watcher.on(Event::Trial {
-            stage: Stage::Compare,
+            stage,
             block,
             blocks,
             called: &called,
@@ -100,16 +156,17 @@ fn run_block(
                 .map(|run_s| f64::from(expected - finished) * run_s),
         });
         let asked = Asked {
-            id: procedure.store.trial_id(Stage::Compare, block, &arm.name),
-            command,
+            id: procedure.store.trial_id(stage, block, &arm.name),
+            command: runner.command,
             arm,
+            stage,
             block,
             place: place as u32 + 1,
             started_s: procedure.elapsed_s(),
         };
         let folder = procedure.store.folder().trial_dir(&asked.id)?;
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let run = once::run(bench, &asked, &folder, procedure.watcher)?;
+        let run = (runner.once)(&asked, &folder)?;
         let called = called.as_str();
         procedure.watcher.on(Event::Ran { run: &run, called });
         if let Some(command) = &mut procedure.store.document.command {

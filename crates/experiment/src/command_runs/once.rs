@@ -10,7 +10,7 @@ use crate::progress::{Event, Watcher};
 use crate::request::{Arm, WorkloadCommand};
 use crate::trial::{hook, hook_to_its_end};
 use host::Tree;
-use run::{CommandRun, MemorySample};
+use run::{CommandRun, MemorySample, Stage};
 use servers::Exit;
 use servers::by_shell;
 use servers::commands::{CommandSpec, RunningCommand, Waited};
@@ -31,6 +31,8 @@ pub struct Asked<'a> {
     pub command: &'a WorkloadCommand,
     /// In whose environment.
     pub arm: &'a Arm,
+    /// Part of the procedure.
+    pub stage: Stage,
     /// Block, from 1.
     pub block: u32,
     /// Place in the block's order, from 1.
@@ -52,6 +54,7 @@ pub fn run(
     );
     let mut run = CommandRun {
         id: asked.id.clone(),
+        stage: asked.stage,
         block: asked.block,
         place: asked.place,
         arm: asked.arm.name.clone(),

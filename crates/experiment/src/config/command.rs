@@ -1,8 +1,9 @@
 //! A command that is run instead of a server that is asked: what it takes, and what means nothing to it.
 
-use super::{Asked, Problem, Request, parse_duration};
-use crate::request::{Arm, Goal, WorkloadCommand};
-use knobs::{Overlay, POOL, Place, RUBY, SETUP};
+use super::{Asked, Problem, Request, parse_baseline, parse_duration, placeholders, search_knobs};
+use crate::request::{Arm, Goal, SearchKnob, WorkloadCommand};
+use knobs::{Overlay, POOL, Place, RUBY, SETUP, VALUE};
+use run::Settings;
 use std::time::Duration;
 
 /// Longest that one run may take by default.
@@ -31,13 +32,6 @@ pub fn resolved(
             "give one, such as \"bin/rails test\"",
         ));
     }
-    let Goal::Arms { arms, .. } = goal else {
-        problems.push(Problem::with(
-            format!("{}: only compare and sweep run a command", asked.origin),
-            "leave it out, or use powerband compare",
-        ));
-        return None;
-    };
     let requests = [
         (request.path.is_some(), "a path"),
         (request.workload_file.is_some(), "a workload file"),
@@ -52,13 +46,26 @@ pub fn resolved(
             "give one of them",
         ));
     }
-    if let [alone] = arms.as_slice() {
+    problems.extend(not_for_commands(request, goal));
+    if let Goal::Arms { arms, .. } = goal {
+        problems.extend(wrong_with(arms));
+    }
+    Some(WorkloadCommand {
+        text: asked.text.clone(),
+        timeout,
+        today: Overlay::default(),
+    })
+}
+
+/// What is wrong with the arms of a comparison.
+fn wrong_with(arms: &[Arm]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let [alone] = arms {
         problems.push(Problem::with(
             format!("{} is compared with nothing", alone.clone().of_command()),
             "name a second configuration",
         ));
     }
-    problems.extend(not_for_commands(request));
     let mut told = Vec::new();
     for knob in arms.iter().flat_map(|arm| of_a_server(&arm.overlay)) {
         if !told.contains(&knob) {
@@ -66,10 +73,108 @@ pub fn resolved(
             told.push(knob);
         }
     }
-    Some(WorkloadCommand {
-        text: asked.text.clone(),
-        timeout,
-    })
+    problems
+}
+
+/// The knobs that `tune` searches for a command, without the values that run today, and these.
+pub fn searched(request: &Request, problems: &mut Vec<Problem>) -> (Vec<SearchKnob>, Overlay) {
+    let is_setting = |asked: &&Asked| {
+        let name = asked.text.split('=').next().unwrap_or_default();
+        knobs::SETTINGS.contains(&name.trim())
+    };
+    let (settings, asked): (Vec<&Asked>, Vec<&Asked>) = request.knobs.iter().partition(is_setting);
+    problems.extend(settings.iter().flat_map(|asked| of_servers(asked)));
+    let asked: Vec<Asked> = asked.into_iter().cloned().collect();
+    let mut knobs = match search_knobs::resolve(&asked, &Goal::Tune) {
+        Ok(knobs) => knobs,
+        Err(found) => {
+            problems.extend(found);
+            return Default::default();
+        }
+    };
+    if knobs.is_empty() && settings.is_empty() {
+        let asked = request.workload_command.as_ref();
+        problems.push(Problem::with(
+            format!(
+                "{}: no knob is named whose values tune could try with the command",
+                asked.map_or("--workload-command", |asked| &asked.origin)
+            ),
+            "name one with its values, such as --knobs value.concurrency=5,10,25 for {concurrency} in the command",
+        ));
+    }
+    let is_of_server = |knob: &SearchKnob| {
+        let values = knob.values.iter();
+        let mut overlays = values.filter_map(|value| Overlay::of(&[(&knob.name, value)]).ok());
+        overlays.any(|overlay| !of_a_server(&overlay).is_empty())
+    };
+    // What is usual for servers is not asked for.
+    knobs.retain(|knob| !(knob.usual && is_of_server(knob)));
+    let of_servers = knobs.iter().filter(|knob| is_of_server(knob));
+    problems.extend(of_servers.map(|knob| no_knob(&knob.name, "")));
+    let mut today = baseline(request, problems);
+    for knob in &mut knobs {
+        problems.extend(without_today(knob, &mut today, request));
+    }
+    (knobs, today)
+}
+
+/// What `--baseline` or the file's `[baseline]` sets for a command.
+fn baseline(request: &Request, problems: &mut Vec<Problem>) -> Overlay {
+    let Some(asked) = &request.baseline else {
+        return Overlay::default();
+    };
+    // A file's may be a server's, too.
+    if asked.origin.starts_with("--") {
+        problems.extend(of_servers(asked));
+    }
+    match parse_baseline(asked, &Arm::of(Settings::PUMA_DEFAULT)) {
+        Ok(arm) => {
+            let knobs = of_a_server(&arm.overlay);
+            problems.extend(knobs.iter().map(|knob| no_knob(knob, "")));
+            arm.overlay
+        }
+        Err(found) => {
+            problems.extend(found);
+            Overlay::default()
+        }
+    }
+}
+
+/// Takes today's value out of those that are tried. A placeholder has to have one: without a baseline it is the first.
+fn without_today(knob: &mut SearchKnob, today: &mut Overlay, request: &Request) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let placeholder = knob.name.strip_prefix(VALUE);
+    if let (Some(name), Some(command)) = (placeholder, &request.workload_command) {
+        problems.extend(placeholders::fills_nothing(name, &[&command.text]));
+    }
+    let runs = |value: &str, today: &Overlay| {
+        Overlay::of(&[(&knob.name, value)]).is_ok_and(|value| today.holds(&value))
+    };
+    let named = today.chosen().iter().any(|chosen| chosen.knob == knob.name);
+    if placeholder.is_some()
+        && !named
+        && let Some(first) = knob.values.first()
+        && let Err(wrong) = today.set(&knob.name, first)
+    {
+        problems.push(Problem::with(wrong.what, wrong.remedy));
+    }
+    let others = knob.values.iter().filter(|value| !runs(value, today));
+    let others: Vec<String> = others.cloned().collect();
+    for value in &others {
+        let mut with = today.clone();
+        if with.set(&knob.name, value).is_ok() {
+            let contradictions = with.contradictions().into_iter();
+            problems.extend(contradictions.map(|wrong| Problem::with(wrong.what, wrong.remedy)));
+        }
+    }
+    if others.is_empty() {
+        problems.push(Problem::with(
+            format!("{} has one value, which runs today already", knob.name),
+            format!("give others too, such as --knobs {}=V1,V2", knob.name),
+        ));
+    }
+    knob.values = others;
+    problems
 }
 
 /// The arms by what they set alone.
@@ -114,7 +219,7 @@ fn of_a_server(overlay: &Overlay) -> Vec<String> {
 }
 
 /// What was asked for that only a server has. Of a file, which may be a server's too, only what would change the answer.
-fn not_for_commands(request: &Request) -> Vec<Problem> {
+fn not_for_commands(request: &Request, goal: &Goal) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut refuse = |asked: &Option<Asked>, wherever: bool| {
         if let Some(asked) = asked
@@ -134,7 +239,17 @@ fn not_for_commands(request: &Request) -> Vec<Problem> {
         &request.slo,
         &request.max_memory,
         &request.rate,
-        &request.budget,
+        // The runs of a comparison are counted, those of a search are not.
+        match goal {
+            Goal::Tune => &None,
+            Goal::Arms { .. } => &request.budget,
+        },
+        &request.quick,
+        &request.threads,
+        &request.workers,
+        &request.least,
+        &request.total_rate,
+        &request.server_cost,
         &request.window,
         &request.age,
         &request.timeout,
@@ -264,7 +379,6 @@ mod tests {
             ..request()
         };
         assert_eq!(told(&calibrated, &both()).len(), 3);
-        assert_eq!(told(&request(), &Goal::Tune).len(), 1);
         assert_eq!(told(&request(), &arms(vec![arm(&[])])).len(), 1);
     }
 
@@ -280,5 +394,104 @@ mod tests {
         assert_eq!(named(arm(&[])), own("as-it-is", "as it is"));
         assert_eq!(named(again), own("as-it-is-again", "as it is (again)"));
         assert_eq!(named(arm(&[("yjit", "on")])), own("yjit-on", "yjit=on"));
+    }
+
+    /// The knobs as they are tried, what runs today, and what is wrong.
+    fn searched_for(
+        command: &str,
+        knobs: &[&str],
+        baseline: Option<&str>,
+    ) -> (Vec<String>, String, Vec<String>) {
+        let asked = |text: &&str| Asked::new(*text, "--knobs");
+        let request = Request {
+            workload_command: Some(Asked::new(command, "--workload-command")),
+            knobs: knobs.iter().map(asked).collect(),
+            baseline: baseline.map(|text| Asked::new(text, "--baseline")),
+            ..Request::default()
+        };
+        let mut problems = Vec::new();
+        let (knobs, today) = searched(&request, &mut problems);
+        let shown = |knob: &SearchKnob| format!("{}={}", knob.name, knob.values.join(","));
+        let problems = problems.iter().map(ToString::to_string).collect();
+        (
+            knobs.iter().map(shown).collect(),
+            today.to_string(),
+            problems,
+        )
+    }
+
+    #[test]
+    fn what_runs_today_is_the_baseline_s_value_and_else_the_first_of_a_placeholder() {
+        let command = "sidekiq -c {concurrency}";
+        let knobs = ["value.concurrency=5,10,25", "gc.malloc_limit=32MiB"];
+        let (tried, today, wrong) = searched_for(command, &knobs, None);
+        let others = ["value.concurrency=10,25", "gc.malloc_limit=32MiB"];
+        assert_eq!(
+            (tried, today.as_str(), wrong),
+            (
+                others.map(str::to_owned).to_vec(),
+                "value.concurrency=5",
+                Vec::new()
+            )
+        );
+        let baseline = "value.concurrency=10,env.QUEUE=low";
+        let (tried, today, wrong) = searched_for(command, &knobs[..1], Some(baseline));
+        assert_eq!(tried, ["value.concurrency=5,25"]);
+        assert_eq!(today, "env.QUEUE=low, value.concurrency=10");
+        assert_eq!(wrong, [""; 0]);
+    }
+
+    #[test]
+    fn a_search_without_anything_to_try_or_with_knobs_of_a_server_is_refused() {
+        let command = "sidekiq -c {concurrency}";
+        for (knobs, baseline, said) in [
+            (&[][..], None, "no knob is named"),
+            (&["value.concurrency=5"], None, "has one value"),
+            (&["value.size=5,6"], None, "value.size fills nothing"),
+            (&["threads=1,2"], None, "threads in --knobs is a server's"),
+            (&["warmup=on"], None, "warmup is a server's"),
+            (&["yjit=on"], Some("workers=2"), "workers in --baseline is"),
+            (&["yjit=on"], Some("pool=2"), "pool is a server's"),
+            (
+                &["malloc_arena_max=2"],
+                Some("allocator=jemalloc"),
+                "malloc_arena_max means nothing to jemalloc",
+            ),
+        ] {
+            let (_, _, wrong) = searched_for(command, knobs, baseline);
+            assert_eq!(wrong.len(), 1, "{knobs:?}: {wrong:?}");
+            assert!(wrong[0].contains(said), "{wrong:?}");
+        }
+        // What is usual for a server and means nothing here is left out.
+        let (tried, _, wrong) = searched_for(command, &["usual"], None);
+        assert_eq!(wrong, [""; 0]);
+        assert!(
+            tried.contains(&"malloc_arena_max=2".to_owned()),
+            "{tried:?}"
+        );
+        assert!(
+            !tried.iter().any(|knob| knob.starts_with("warmup")),
+            "{tried:?}"
+        );
+    }
+
+    #[test]
+    fn a_search_has_a_budget_and_no_limits_of_requests() {
+        let asked = |text: &str, origin: &str| Some(Asked::new(text, origin));
+        let request = Request {
+            budget: asked("8m", "--budget"),
+            rate: asked("80/s", "--rate"),
+            threads: asked("1,2", "--threads"),
+            quick: asked("true", "--quick"),
+            ..request()
+        };
+        let said = told(&request, &Goal::Tune);
+        for (refused, said) in ["--rate", "--quick", "--threads"].iter().zip(&said) {
+            assert!(
+                said.starts_with(refused) && said.contains("starts no server"),
+                "{said}"
+            );
+        }
+        assert_eq!(said.len(), 3, "{said:?}");
     }
 }

@@ -50,12 +50,8 @@ pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
         .collect();
     let names: BTreeSet<&String> = given.iter().flatten().collect();
     for name in names {
-        let placeholder = format!("{{{name}}}");
-        if !texts.iter().any(|text| text.contains(&placeholder)) {
-            problems.push(Problem::with(
-                format!("value.{name} fills nothing: {placeholder} stands in no command and no template"),
-                "write it where the value goes, in server.command, workload.command, or a service's command or template",
-            ));
+        if let Some(problem) = fills_nothing(name, &texts) {
+            problems.push(problem);
         } else if let Some(lacks) = given.iter().position(|names| !names.contains(name)) {
             problems.push(Problem::with(
                 format!(
@@ -67,6 +63,20 @@ pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// That a value stands in none of these texts.
+pub fn fills_nothing(name: &str, texts: &[impl AsRef<str>]) -> Option<Problem> {
+    let placeholder = format!("{{{name}}}");
+    let stands = texts
+        .iter()
+        .any(|text| text.as_ref().contains(&placeholder));
+    (!stands).then(|| {
+        Problem::with(
+            format!("value.{name} fills nothing: {placeholder} stands in no command and no template"),
+            "write it where the value goes, in server.command, workload.command, or a service's command or template",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -43,7 +43,18 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
             "give the application's folder with --app",
         ));
     }
-    let workload_command = command::resolved(&request, &goal, &mut all.0);
+    let mut workload_command = command::resolved(&request, &goal, &mut all.0);
+    let knobs = match (&mut workload_command, &goal) {
+        (Some(command), Goal::Tune) => {
+            let (knobs, today) = command::searched(&request, &mut all.0);
+            command.today = today;
+            knobs
+        }
+        _ => search_knobs::resolve(&request.knobs, &goal).unwrap_or_else(|problems| {
+            all.0.extend(problems);
+            Vec::new()
+        }),
+    };
     let (assertions, revisions) = check::resolve(&request, &goal, &app_dir, &mut all.0);
     let mut notes = Vec::new();
     let workload = all.workload(&request, base, &mut notes);
@@ -65,6 +76,8 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
     let kind = server::kind(&request, &mut all.0);
     let front = server::front(&request, &mut all.0);
     let baseline = |asked: &Asked| match &goal {
+        // Its own part of the request is resolved with it.
+        Goal::Tune if workload_command.is_some() => Ok(kind.defaults()),
         Goal::Tune => parse_settings(asked, kind.defaults()),
         Goal::Arms { .. } => parse_arm(asked, &Arm::of(kind.defaults())).map(|arm| arm.settings),
     };
@@ -209,10 +222,7 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
                 whole_u64(a, 0, u64::MAX, "a seed")
             })
             .unwrap_or(fallback_seed),
-        knobs: search_knobs::resolve(&request.knobs, &goal).unwrap_or_else(|problems| {
-            all.0.extend(problems);
-            Vec::new()
-        }),
+        knobs,
         threads: all.list(request.threads.as_ref(), parse_threads),
         workers: all.list(request.workers.as_ref(), parse_workers),
         connections: all

@@ -10,12 +10,6 @@ use run::Timing;
 const COMPARE_BLOCKS: u32 = 6;
 /// Window of a rehearsal, seconds.
 const REHEARSAL_WINDOW_S: f64 = 0.5;
-/// Of a run that measures a command.
-const NO_WINDOWS: Timing = Timing {
-    warmup_max_s: 0.0,
-    saturation_s: 0.0,
-    objective_s: 0.0,
-};
 
 /// What a run is planned as.
 #[derive(Debug)]
@@ -29,6 +23,11 @@ pub(super) struct Fitted {
 pub(super) fn fitted(experiment: &Experiment) -> Result<Fitted, Problem> {
     let budget_s = experiment.budget.map(|b| b.as_secs_f64());
     match &experiment.goal {
+        // What a run of a command takes is known after the first.
+        Goal::Tune if experiment.workload_command.is_some() => Ok(Fitted {
+            shape: command_runs::most(experiment),
+            budget_s: Some(budget_s.unwrap_or(budget::DEFAULT_S)),
+        }),
         Goal::Tune => of_tune(experiment, budget_s.unwrap_or(budget::DEFAULT_S)),
         Goal::Arms { arms, .. } => {
             // A command takes as long as it takes, a rehearsal as little as it can.
@@ -73,7 +72,7 @@ fn of_tune(experiment: &Experiment, budget_s: f64) -> Result<Fitted, Problem> {
 fn windows(experiment: &Experiment, budget_s: Option<f64>, trials: u32) -> Result<Timing, Problem> {
     let window_s = experiment.window.map(|w| w.as_secs_f64());
     match budget_s {
-        _ if experiment.workload_command.is_some() => Ok(NO_WINDOWS),
+        _ if experiment.workload_command.is_some() => Ok(command_runs::NO_WINDOWS),
         Some(budget_s) => {
             let longest_s = experiment.longest_window_s();
             budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s, longest_s)

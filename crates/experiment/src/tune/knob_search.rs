@@ -5,6 +5,8 @@ mod constraints;
 mod observation;
 mod space;
 
+pub use space::Searched;
+
 use super::candidates::CandidateArm;
 use super::confirm::Confirmed;
 use super::{Fates, unconfirmed, verdict};
@@ -15,8 +17,7 @@ use crate::procedure::Procedure;
 use crate::progress::Event;
 use crate::request::Arm;
 use run::{Least, Stage};
-use search::{Ask, Block, Claim, Objective, Outcome, Rules, Search};
-use space::Searched;
+use search::{Ask, Block, Claim, Objective, Observation, Outcome, Rules, Search};
 use std::collections::BTreeMap;
 
 /// Trials that a search over several knobs has use for.
@@ -88,15 +89,30 @@ pub fn search(
     {
         procedure.watcher.on(Event::Note(note));
     }
-    let outcome = conduct(procedure, &searched, &mut search)?;
+    let outcome = conduct(procedure, &searched, &mut search, measured)?;
     conclude(procedure, baseline, candidates, &searched, &outcome)
 }
 
+/// A block of a stage that a search asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    pub stage: Stage,
+    /// From 1.
+    pub block: u32,
+    /// Blocks that the stage has at most, as far as is known.
+    pub blocks: u32,
+}
+
 /// Asks, measures and passes results on until the search is done.
-fn conduct(
+pub fn conduct(
     procedure: &mut Procedure<'_>,
     searched: &Searched,
     search: &mut Search,
+    mut measure: impl FnMut(
+        &mut Procedure<'_>,
+        Part,
+        &[Arm],
+    ) -> Result<Vec<Option<Observation>>, Stopped>,
 ) -> Result<Outcome, Stopped> {
     let mut blocks: BTreeMap<&str, u32> = BTreeMap::new();
     let mut under_way = None;
@@ -115,17 +131,30 @@ fn conduct(
         let stage = measured_as(block.stage);
         let number = blocks.entry(stage.word()).or_default();
         *number += 1;
-        let number = *number;
-        let trials = procedure.block(stage, number, block.of.max(number), &arms)?;
-        let document = &procedure.store.document;
-        let observed: Vec<_> = arms
-            .iter()
-            .map(|arm| observation::of_arm(document, &trials, arm))
-            .collect();
+        let part = Part {
+            stage,
+            block: *number,
+            blocks: block.of.max(*number),
+        };
+        let observed = measure(procedure, part, &arms)?;
         search
             .tell(&observed)
             .map_err(|e| Stopped::NoAnswer(format!("the search cannot go on: {e}")))?;
     }
+}
+
+/// A trial of each of these.
+fn measured(
+    procedure: &mut Procedure<'_>,
+    part: Part,
+    arms: &[Arm],
+) -> Result<Vec<Option<Observation>>, Stopped> {
+    let trials = procedure.block(part.stage, part.block, part.blocks, arms)?;
+    let document = &procedure.store.document;
+    let observed = arms
+        .iter()
+        .map(|arm| observation::of_arm(document, &trials, arm));
+    Ok(observed.collect())
 }
 
 /// The stage of the run document, which the names of trials come from.
@@ -152,6 +181,11 @@ fn announcement(block: &Block, searched: &Searched) -> String {
         search::Stage::Screen => format!(
             "trying {} knobs at once, each run followed by one with the opposite values",
             searched.screened()
+        ),
+        // Nothing comes before it.
+        search::Stage::Race if searched.is_of_command() => format!(
+            "elimination rounds of {}",
+            run::counted(arms, "configuration")
         ),
         search::Stage::Race => format!(
             "elimination rounds of {} that this suggests",

@@ -3,8 +3,8 @@
 use crate::support::flat;
 use report::{Style, experiment_markdown, page};
 use run::{
-    CommandArm, CommandRun, CommandRuns, Comparison, Distribution, Document, MemoryMeasure, Metric,
-    Outcome, Stage,
+    CommandArm, CommandRun, CommandRuns, Comparison, Distribution, Document, Kind, MemoryMeasure,
+    Metric, Outcome, Stage,
 };
 
 const MIB: u64 = 1 << 20;
@@ -15,6 +15,7 @@ fn arm(name: &str, called: &str, mib: u64) -> CommandArm {
         name: name.to_owned(),
         called: called.to_owned(),
         environment: Vec::new(),
+        fate: None,
         runs: 10,
         failed: 1,
         wall_s: Some(12.345),
@@ -70,6 +71,7 @@ fn document() -> Document {
         measure: MemoryMeasure::Pss,
         runs: vec![CommandRun {
             id: "compare-b03-b".to_owned(),
+            stage: Stage::Compare,
             block: 3,
             place: 1,
             arm: "b".to_owned(),
@@ -150,4 +152,38 @@ fn the_markdown_has_the_same_tables() {
     ] {
         assert!(page.contains(said), "{said} is missing in\n{page}");
     }
+}
+
+#[test]
+fn the_page_of_a_search_says_what_became_of_each_and_where_its_runs_went() {
+    let mut document = document();
+    document.kind = Kind::Tune;
+    let command = document.command.as_mut().unwrap();
+    command.arms[1].fate = Some("won".to_owned());
+    let failed = command.runs[0].clone();
+    let run = |stage| CommandRun {
+        stage,
+        failed: None,
+        ..failed.clone()
+    };
+    let stages = [Stage::Pilot, Stage::Race, Stage::Race, Stage::Confirm];
+    command.runs = stages.map(run).to_vec();
+    command.runs.push(CommandRun {
+        stage: Stage::Race,
+        ..failed
+    });
+    let style = Style {
+        width: 100,
+        colour: false,
+    };
+    let page = flat(&page(&document, style));
+    for said in [
+        "What became of each - jemalloc: won",
+        "4 runs (1 of what runs today to see what one takes, 2 in elimination rounds, 1 in the deciding comparison)",
+        "elimination, block 3, jemalloc: it failed (exit status 7)",
+        "The answer rests on wall time alone.",
+    ] {
+        assert!(page.contains(said), "{said} is missing in\n{page}");
+    }
+    assert!(!page.contains("side by side, each with"), "{page}");
 }

@@ -97,6 +97,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             problems.push(Problem::with(what, remedy));
         }
     }
+    problems.extend(asked::without_command(&mut request, "predict"));
     let question = question(&args, &mut problems);
     let now = Timestamp::now();
     // No run document is made, so that the goal is never looked at.

@@ -17,8 +17,8 @@ use run::{
     Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step, counted,
 };
 use search::{
-    Effect, End, Estimate, Factor, Fate, Foreseen, Found, How, LeftOut, Outcome, Point, Proposals,
-    Space,
+    Effect, End, Estimate, Factor, Fate, Forbidden, Foreseen, Found, How, LeftOut, Outcome, Point,
+    Proposals, Space,
 };
 
 /// What is searched, with what its levels stand for.
@@ -32,6 +32,8 @@ pub struct Searched {
     baseline: Settings,
     /// The most that what was named may serve at once; 0 where nothing was.
     named_concurrency: u32,
+    /// What a command has in its environment today; `None` where a server is searched.
+    of_command: Option<Overlay>,
 }
 
 /// Workers and threads that the user wants to be searched. They are searched even where the model has no candidate with them.
@@ -73,6 +75,57 @@ impl Searched {
         let without_choice = without_choice(experiment.kind);
         searched.space.forbidden.extend(without_choice);
         Ok(searched)
+    }
+
+    /// The knobs of a command, which has no processes and threads that are known.
+    pub fn of_command(procedure: &Procedure<'_>, today: &Overlay) -> Result<Searched, Stopped> {
+        let apart = procedure.trials.rejected_values();
+        let knobs = taken_by_a_ruby(procedure.experiment.knobs.clone(), apart);
+        let settings = Settings {
+            workers: 0,
+            ..procedure.store.document.plan.baseline
+        };
+        let mut searched = Searched::of(settings, Vec::new(), Named::default(), knobs, apart)?;
+        searched.of_command = Some(today.clone());
+        let space = &mut searched.space;
+        space.factors[PRELOAD].levels.truncate(1);
+        space.factors[PRELOAD].baseline = 0;
+        space
+            .forbidden
+            .retain(|Forbidden(levels)| levels.iter().all(|(factor, _)| *factor != PRELOAD));
+        for factor in &mut space.factors[SETTINGS..] {
+            // Runs are few: each value is tried in the company that it will have.
+            factor.how = How::Raced;
+        }
+        Ok(searched)
+    }
+
+    /// Values in addition to today's.
+    pub fn values(&self) -> usize {
+        self.knobs.iter().map(|knob| knob.values.len()).sum()
+    }
+
+    /// Whether a command is run in place of a server.
+    pub fn is_of_command(&self) -> bool {
+        self.of_command.is_some()
+    }
+
+    /// Whether a race of all values compares all that there is.
+    pub fn has_one_knob(&self) -> bool {
+        self.knobs.len() == 1
+    }
+
+    /// The values that none of these configurations has.
+    pub fn without_trial(&self, fates: &[Fate]) -> Vec<String> {
+        let tried =
+            |factor: usize, level: usize| fates.iter().any(|fate| fate.point.0[factor] == level);
+        let of_knob = |(at, knob): (usize, &SearchKnob)| {
+            let values = knob.values.iter().enumerate();
+            let open = values.filter(|(level, _)| !tried(SETTINGS + at, level + 1));
+            let open = open.map(|(_, value)| format!("{}={}", knob.name, shown(&knob.name, value)));
+            open.collect::<Vec<_>>()
+        };
+        self.knobs.iter().enumerate().flat_map(of_knob).collect()
     }
 
     fn of(
@@ -152,6 +205,7 @@ impl Searched {
             candidates,
             baseline,
             named_concurrency,
+            of_command: None,
         })
     }
 
@@ -179,9 +233,15 @@ impl Searched {
             let value = knob.values.get(level.checked_sub(1)?)?;
             Some((knob.name.as_str(), value.as_str()))
         });
-        let set: Vec<(&str, &str)> = set.collect();
-        let overlay = Overlay::of(&set).expect("checked when it was asked for");
+        let mut overlay = self.of_command.clone().unwrap_or_default();
+        for (name, value) in set {
+            let set = overlay.set(name, value);
+            set.expect("checked when it was asked for");
+        }
         let mut arm = Arm::with(settings, overlay);
+        if self.of_command.is_some() {
+            arm = arm.of_command();
+        }
         if arm.overlay.has_free_value() {
             let levels = point.0[SETTINGS..].iter().map(usize::to_string);
             let levels: Vec<String> = levels.collect();
