@@ -53,7 +53,7 @@ pub struct PumaStatus {
 pub struct WorkerStatus {
     /// `None` in single mode.
     pub index: Option<u32>,
-    /// `None` in single mode: it is the server's own.
+    /// `None` in single mode, where it is the server's own, and until worker 0 has forked it (`fork_worker`).
     pub pid: Option<u32>,
     /// Ready to serve.
     pub booted: bool,
@@ -144,7 +144,7 @@ enum Document {
 
 #[derive(Deserialize)]
 struct WorkerDocument {
-    pid: u32,
+    pid: Option<u32>,
     index: u32,
     booted: bool,
     last_status: LastStatus,
@@ -175,7 +175,7 @@ fn parse(body: &[u8]) -> Result<PumaStatus, serde_json::Error> {
                 .into_iter()
                 .map(|worker| WorkerStatus {
                     index: Some(worker.index),
-                    pid: Some(worker.pid),
+                    pid: worker.pid,
                     booted: worker.booted,
                     counters: match worker.last_status {
                         LastStatus::Reported(counters) => Some(counters),
@@ -217,5 +217,15 @@ mod tests {
         assert!(!status.is_complete());
         assert_eq!(status.workers[0].counters.unwrap().busy_threads, None);
         assert_eq!(status.workers[1].counters, None);
+    }
+    #[test]
+    fn a_worker_that_worker_0_has_not_forked_yet_has_no_process() {
+        let status = parse(
+            br#"{"workers":1,"phase":1,"booted_workers":0,"old_workers":0,"worker_status":[
+                {"pid":null,"index":1,"phase":1,"booted":false,"last_status":{}}]}"#,
+        )
+        .unwrap();
+        assert_eq!((status.worker_count(), status.workers[0].pid), (1, None));
+        assert!(!status.is_complete());
     }
 }

@@ -45,6 +45,7 @@ mod puma;
 mod puma_files;
 mod puma_handle;
 mod read_back;
+mod reforks;
 mod remedy;
 pub mod ruby;
 mod running;

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::Deserialize;
@@ -24,6 +24,7 @@ use crate::handle::{Handle, Progress};
 use crate::prepared::Prepared;
 use crate::proc;
 use crate::read_back::{Mismatch, ReadBack};
+use crate::reforks;
 use crate::spec::{PreforkServer, PreforkSpec, ServerSpec, Settings};
 
 /// SIGTERM would cut off clients that Unicorn is answering; to Pitchfork both are the same.
@@ -32,10 +33,6 @@ const ORDERLY_END: Signal = Signal::QUIT;
 /// The oldest Pitchfork whose settings can be read back; without it each worker would fail.
 const TOO_OLD: &str = "Pitchfork::Configurator.method_defined?(:refork_max_unavailable) or \
                        abort(\"powerband: Pitchfork 0.18 or newer is needed, and this is #{Pitchfork::VERSION}\")\n";
-
-/// How long a worker may be missing that is being replaced, as Pitchfork's are whenever it reforks.
-const REPLACED_WITHIN: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 const CHANGED_LATER: &str = "the application changes it once the server runs; remove that there";
 
@@ -246,11 +243,7 @@ fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
 impl Prefork {
     /// The workers that ever said that they are ready.
     fn once_ready(&self) -> Vec<ReadyWorker> {
-        let text = std::fs::read_to_string(&self.ready).unwrap_or_default();
-        let lines = text.lines();
-        lines
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        reforks::recorded(&self.ready)
     }
 
     /// Those of them that live, by number.
@@ -267,15 +260,11 @@ impl Prefork {
 
     /// The same; where some are being replaced, once all that were asked for are there again or that takes too long.
     fn all_workers(&self, master: u32) -> Vec<ReadyWorker> {
-        let end = Instant::now() + REPLACED_WITHIN;
-        loop {
-            let workers = self.ready_workers(master);
-            let are_there = workers.len() >= usize::from(self.workers_asked);
-            if are_there || !self.replaces_workers() || Instant::now() >= end {
-                return workers.into_values().collect();
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
+        let are_there = |workers: &BTreeMap<_, _>| {
+            workers.len() >= usize::from(self.workers_asked) || !self.replaces_workers()
+        };
+        let workers = reforks::once_replaced(|| self.ready_workers(master), are_there);
+        workers.into_values().collect()
     }
 }
 
@@ -318,12 +307,12 @@ impl Handle for Prefork {
     }
 }
 
-/// Whether every worker that came after another was of a later generation. A crash brings the same number and generation again.
+/// Whether the workers refork and none was replaced for another reason.
 fn only_reforked(once_ready: &[ReadyWorker]) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut each = once_ready.iter();
-    once_ready.iter().any(ReadyWorker::reforks)
-        && each.all(|worker| seen.insert((worker.nr, worker.generation)))
+    let generations = once_ready
+        .iter()
+        .map(|worker| (worker.nr, worker.generation));
+    once_ready.iter().any(ReadyWorker::reforks) && reforks::none_crashed(generations)
 }
 
 fn compare(asked: Settings, server: PreforkServer, workers: &[ReadyWorker]) -> ReadBack {

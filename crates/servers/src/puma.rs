@@ -35,7 +35,10 @@ pub(crate) fn prepare(
     private_file(&files.config, &text)?;
     let words = words(&files.config, &env["RACK_ENV"]);
     let PumaFiles {
-        control, effective, ..
+        control,
+        effective,
+        workers,
+        ..
     } = files;
     Ok(Prepared {
         words,
@@ -44,6 +47,7 @@ pub(crate) fn prepare(
         handle: Box::new(Puma {
             control,
             effective,
+            workers,
             asked: spec.puma.clone(),
         }),
     })
@@ -123,14 +127,28 @@ write = proc do
   numbers = %i[min_threads max_threads workers].map {{ |key| format('"%s":%d', key, options[key].to_i) }}
   preload = format('"preload":%s', options[:preload_app] ? true : false)
   asked = %i[{names}].map {{ |key| format('"%s":%s', key, options[key].nil? ? "null" : options[key]) }}
+  forks = format('"fork_worker":%s', options[:fork_worker] ? true : false)
   version = format('"puma":"%s"', Puma::Const::VERSION)
   path = {effective}
-  File.write("#{{path}}.new", "{{#{{[*numbers, preload, version, format('"options":{{%s}}', asked.join(','))].join(',')}}}}")
+  File.write("#{{path}}.new", "{{#{{[*numbers, preload, forks, version, format('"options":{{%s}}', asked.join(','))].join(',')}}}}")
   File.rename("#{{path}}.new", path)
 end
 # Once booted nothing changes any more; its name depends on Puma's version.
 booted = %i[after_booted on_booted].find {{ |name| respond_to?(name) }}
 booted ? send(booted, &write) : write.call
+
+# Only a plugin reaches the events of the master in every version of Puma.
+Puma::Plugins.register("powerband_workers", Class.new(Puma::Plugin) {{
+  define_method(:start) do |launcher|
+    pids = {{}}
+    launcher.events.register(:ping!) do |worker|
+      next if pids[worker.index] == worker.pid
+      pids[worker.index] = worker.pid
+      File.write({workers}, format("{{\"index\":%d,\"pid\":%d,\"phase\":%d}}\n", worker.index, worker.pid, worker.phase), mode: "a")
+    end
+  end
+}})
+plugin "powerband_workers"
 "##,
         names = names.join(" "),
         pid = ruby_string(&files.pid.display().to_string()),
@@ -138,6 +156,7 @@ booted ? send(booted, &write) : write.call
         url = ruby_string(&format!("unix://{}", files.control.socket.display())),
         token = ruby_string(&files.control.token),
         effective = ruby_string(&files.effective.display().to_string()),
+        workers = ruby_string(&files.workers.display().to_string()),
     )
 }
 
@@ -151,6 +170,7 @@ mod tests {
         PumaFiles {
             config: "/w/puma.rb".into(),
             effective: "/w/effective.json".into(),
+            workers: "/w/puma-workers".into(),
             pid: "/w/puma.pid".into(),
             state: "/w/puma.state".into(),
             control: Control {

@@ -16,6 +16,8 @@ pub(crate) struct PumaFiles {
     pub(crate) config: PathBuf,
     /// Where Puma writes, once booted, which settings it ended up with.
     pub(crate) effective: PathBuf,
+    /// Where Puma's master writes each worker that it has ever had.
+    pub(crate) workers: PathBuf,
     pub(crate) pid: PathBuf,
     pub(crate) state: PathBuf,
     pub(crate) control: Control,
@@ -42,12 +44,14 @@ pub(crate) fn lay_out(spec: &ServerSpec) -> Result<(PumaFiles, Vec<PathBuf>), St
         remove.push(socket.clone());
     }
     let effective = work.join("effective.json");
-    for stale in [&effective, &socket] {
+    let workers = work.join("puma-workers");
+    for stale in [&effective, &workers, &socket] {
         absent(stale)?;
     }
     let files = PumaFiles {
         config,
         effective,
+        workers,
         pid: work.join("puma.pid"),
         state: work.join("puma.state"),
         control: Control { socket, token },

@@ -10,7 +10,9 @@ use serde_json::Value;
 use crate::control::{Control, PumaStatus, StatusError};
 use crate::guard::Guard;
 use crate::handle::{Handle, Progress};
+use crate::proc;
 use crate::read_back::{Mismatch, ReadBack};
+use crate::reforks;
 use crate::spec::{PumaStatement, PumaValue, Settings};
 
 /// A Puma that was started with the generated configuration.
@@ -19,7 +21,33 @@ pub(crate) struct Puma {
     pub(crate) control: Control,
     /// What Puma writes once it has booted.
     pub(crate) effective: PathBuf,
+    /// A line for each worker of a cluster whose first report arrived.
+    pub(crate) workers: PathBuf,
     pub(crate) asked: Vec<PumaStatement>,
+}
+
+/// What Puma's master writes of a worker.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct SeenWorker {
+    index: u32,
+    pid: u32,
+    phase: u32,
+}
+
+impl SeenWorker {
+    /// Its number and generation. Worker 0 forks the others and is never replaced itself, but Puma raises its phase with theirs.
+    fn generation(&self) -> (u32, u32) {
+        match self.index {
+            0 => (0, 0),
+            index => (index, self.phase),
+        }
+    }
+}
+
+impl Puma {
+    fn reforks(&self) -> bool {
+        read_effective(&self.effective).is_some_and(|effective| effective.fork_worker)
+    }
 }
 
 impl Handle for Puma {
@@ -39,7 +67,10 @@ impl Handle for Puma {
     }
 
     fn read_back(&self, asked: Settings, _: u32) -> Result<ReadBack, StatusError> {
-        let status = self.control.status()?;
+        let complete = |status: &Result<PumaStatus, _>| {
+            !self.reforks() || status.as_ref().is_ok_and(PumaStatus::is_complete)
+        };
+        let status = reforks::once_replaced(|| self.control.status(), complete)?;
         Ok(of_puma(asked, &self.asked, &status, &self.effective))
     }
 
@@ -47,6 +78,16 @@ impl Handle for Puma {
         let workers = self.control.status().map(|status| status.workers);
         let pids = workers.unwrap_or_default().into_iter();
         pids.filter_map(|worker| worker.pid).collect()
+    }
+
+    /// A worker that is missing is awaited: the next one shows by its phase why.
+    fn replaces_workers(&self) -> bool {
+        if !self.reforks() {
+            return false;
+        }
+        let seen = || reforks::recorded(&self.workers);
+        let seen = reforks::once_replaced(seen, |seen| all_live(seen));
+        all_live(&seen) && reforks::none_crashed(seen.iter().map(SeenWorker::generation))
     }
 
     /// Puma is asked over its control socket. In single mode SIGTERM runs the stop inside the
@@ -62,11 +103,19 @@ impl Handle for Puma {
     }
 }
 
+/// Whether the newest worker of each number lives.
+fn all_live(seen: &[SeenWorker]) -> bool {
+    let newest: BTreeMap<u32, u32> = seen.iter().map(|one| (one.index, one.pid)).collect();
+    let lives = |&pid: &u32| proc::stat(pid).is_some_and(|stat| !stat.is_dead());
+    newest.values().all(lives)
+}
+
 /// What the generated configuration makes Puma write once it has booted.
 #[derive(Debug, Deserialize)]
 struct Effective {
     min_threads: u64,
     preload: bool,
+    fork_worker: bool,
     puma: String,
     /// The options that a statement of ours sets, by name; null where Puma has none of the name.
     #[serde(default)]
@@ -209,6 +258,7 @@ mod tests {
         Some(Effective {
             min_threads,
             preload,
+            fork_worker: false,
             puma: "6.6.0".into(),
             options: BTreeMap::from([
                 ("wait_for_less_busy_worker".to_owned(), Value::from(0.005)),
@@ -235,6 +285,24 @@ mod tests {
         };
         let read = compare(asked, &status(false, &[3]), effective(3, false));
         assert_eq!((read.mismatches, read.preload), (vec![], None));
+    }
+
+    #[test]
+    fn a_worker_that_crashed_is_of_no_later_phase() {
+        let none_crashed = |workers: &[(u32, u32)]| {
+            let seen = workers.iter().map(|&(index, phase)| SeenWorker {
+                index,
+                pid: 7,
+                phase,
+            });
+            reforks::none_crashed(seen.map(|worker| worker.generation()))
+        };
+        assert!(none_crashed(&[(0, 0), (1, 0), (2, 0), (1, 1), (2, 1)]));
+        assert!(!none_crashed(&[(0, 0), (1, 0), (1, 1), (1, 1)]));
+        assert!(
+            !none_crashed(&[(0, 0), (1, 0), (0, 1)]),
+            "a refork leaves worker 0"
+        );
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub const KNOBS: &[Knob] = &[
          at it.",
     ),
     Knob {
-        caution: "Needs two workers or more.",
+        caution: "Needs two workers or more. A trial measures the refork only if worker 0 answers more requests than the number.",
         ..directive(
             "puma.fork_worker",
             Program::Puma,
@@ -55,7 +55,7 @@ pub const KNOBS: &[Knob] = &[
             REQUESTS,
             "off",
             "1000",
-            "Workers are forked from worker 0, again after so many of its requests; 0: only when asked to.",
+            "Workers are forked from worker 0, and once more after so many of its requests; 0: only when asked to.",
         )
     },
     directive(

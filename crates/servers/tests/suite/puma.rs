@@ -1,11 +1,12 @@
 //! Real Pumas under a real guard: what was asked is what runs, and nothing outlives it.
 
 #[allow(dead_code, reason = "shared with the other test programs")]
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::support::{App, eventually, is_gone, never, start};
-use servers::{ServerCommand, ServerSpec, StartError};
+use crate::support::{App, eventually, get, is_gone, never, start};
+use servers::{Running, ServerCommand, ServerSpec, StartError};
 
 #[test]
 fn single_mode_runs_as_asked_and_stops_clean() {
@@ -204,12 +205,62 @@ fn paths_may_be_relative_and_sockets_deep() {
     assert!(app.path().join("hook").exists() && app.path().join("relative.log").exists());
 }
 
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+/// Three workers, of which the first forks the others, and again after 5 requests; Puma counts them once a second.
+fn that_reforks(app: &App) -> Running {
+    app.write("config/puma.rb", "fork_worker 5\nworker_check_interval 1\n");
+    start(&app.spec(1, 3, false))
+}
+
+/// The process of each worker that has one, by number.
+fn worker_pids(server: &Running) -> BTreeMap<u32, u32> {
+    let workers = server.status().unwrap().workers.into_iter();
+    workers
+        .filter_map(|worker| Some((worker.index?, worker.pid?)))
+        .collect()
+}
+
+#[test]
+fn workers_that_puma_reforks_have_not_crashed() {
+    let app = App::hello();
+    let server = that_reforks(&app);
+    let first = worker_pids(&server);
+    assert_eq!(first.len(), 3);
+    assert!(server.replaces_workers());
+    eventually("both workers are of the next phase", || {
+        get(server.addr(), "/");
+        let now = worker_pids(&server);
+        now.len() == 3 && now[&1] != first[&1] && now[&2] != first[&2]
+    });
+    assert_eq!(server.read_back().unwrap().mismatches, []);
+    assert!(server.replaces_workers());
+    assert_eq!(worker_pids(&server)[&0], first[&0]);
+    kill(worker_pids(&server)[&2]);
+    eventually("a crash after it is noticed", || !server.replaces_workers());
+}
+
+#[test]
+fn a_worker_that_crashed_was_not_reforked() {
+    for number in [0, 1] {
+        let app = App::hello();
+        let server = that_reforks(&app);
+        assert!(server.replaces_workers());
+        kill(worker_pids(&server)[&number]);
+        eventually("the crash is noticed", || !server.replaces_workers());
+    }
+    let app = App::hello();
+    assert!(!start(&app.spec(1, 2, false)).replaces_workers());
+}
+
 #[test]
 fn a_server_killed_midway_is_noticed() {
     let app = App::hello();
     let server = start(&app.spec(1, 0, false));
-    let pid = rustix::process::Pid::from_raw(server.server_pid().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    kill(server.server_pid());
     eventually("the death is reported", || server.alive().is_err());
     let died = server.alive().unwrap_err();
     assert_eq!(died.exit, Some(servers::Exit::Signal(9)));
