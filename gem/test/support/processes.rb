@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "open3"
+require "tmpdir"
 
 # Runs other Ruby processes, with the agent injected and without.
 module Processes
@@ -17,7 +18,10 @@ module Processes
     Open3.capture3(CLEAN.merge(env), RbConfig.ruby, *arguments, chdir:)
   end
 
-  def run_injected(*command, root: "/nonexistent", env: {}, chdir: Dir.pwd)
+  # Without a root the files of the agent go into a folder that is removed with them: the user root may make any other.
+  def run_injected(*command, root: nil, env: {}, chdir: Dir.pwd)
+    return Dir.mktmpdir { |folder| run_injected(*command, root: folder, env:, chdir:) } unless root
+
     Open3.capture3(injected(root).merge(env), *command, chdir:)
   end
 
