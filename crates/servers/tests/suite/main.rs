@@ -1,6 +1,7 @@
 //! The tests of `servers` that share one process; those that need a process for themselves are files of `tests/`.
 
 mod custom;
+mod falcon;
 mod lost_ports;
 mod nginx;
 mod nothing_left;

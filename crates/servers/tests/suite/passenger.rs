@@ -7,7 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::{App, all_pids, eventually, get, is_gone, never, start, without_passenger};
+use crate::support::{
+    App, all_pids, eventually, get, is_gone, kill, never, start, without_passenger,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use servers::{Nginx, PassengerSpec, ServerCommand, ServerSpec, StartError};
 
@@ -304,8 +306,7 @@ fn apaches_death_is_noticed_and_nothing_stays() {
     let folder = own_folder(&app);
     assert!(folder.join("instances").is_dir());
     let all = descendants(server.guard_pid());
-    let pid = Pid::from_raw(server.server_pid().try_into().unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    kill(server.server_pid());
     eventually("the death is reported", || server.alive().is_err());
     assert_eq!(
         server.alive().unwrap_err().exit,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::support::{App, eventually, get, is_gone, never, start};
+use crate::support::{App, eventually, get, is_gone, kill, never, start};
 use servers::{Running, ServerCommand, ServerSpec, StartError};
 
 #[test]
@@ -203,11 +203,6 @@ fn paths_may_be_relative_and_sockets_deep() {
     let server = start(&spec);
     assert_eq!(server.status().unwrap().worker_count(), 1);
     assert!(app.path().join("hook").exists() && app.path().join("relative.log").exists());
-}
-
-fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
 /// Three workers, of which the first forks the others, and again after 5 requests; Puma counts them once a second.

@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 use crate::support::{
-    App, SLOW, eventually, get, is_gone, never, start, stop_during_a_request, working_in,
+    App, SLOW, eventually, get, is_gone, kill, never, start, stop_during_a_request, working_in,
 };
-use rustix::process::{Pid, Signal, kill_process};
 use servers::{PreforkServer, PreforkSpec, ServerCommand, ServerSpec, StartError};
 
 fn unicorn(app: &App, workers: u16, preload: bool) -> ServerSpec {
@@ -213,8 +212,7 @@ fn a_worker_that_is_killed_is_replaced_and_read_back() {
     let server = start(&unicorn(&app, 1, true));
     let before = server.own_pids();
     let worker: u32 = get(server.addr(), "/").parse().unwrap();
-    let pid = Pid::from_raw(worker.try_into().unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    kill(worker);
     eventually("another worker is ready", || {
         let now = server.own_pids();
         now.len() == 2 && now != before

@@ -75,6 +75,11 @@ pub fn is_gone(pid: u32) -> bool {
     !Path::new(&format!("/proc/{pid}")).exists()
 }
 
+pub fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
 /// Waits for a state, not for a time: the limit only ends a test that would fail anyway.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(30);
@@ -154,14 +159,23 @@ pub fn flights(flight_dir: &Path) -> Vec<String> {
 }
 
 /// Says that Pitchfork is not installed, if it is not: Debian has no package of it.
-#[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
 pub fn without_pitchfork() -> bool {
-    let missing = std::process::Command::new("pitchfork")
+    without("pitchfork", "Pitchfork")
+}
+
+/// Says that Falcon is not installed, if it is not: Debian has no package of it.
+pub fn without_falcon() -> bool {
+    without("falcon", "Falcon")
+}
+
+#[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
+fn without(program: &str, name: &str) -> bool {
+    let missing = std::process::Command::new(program)
         .arg("--version")
         .output()
         .is_err();
     if missing {
-        eprintln!("not tested: Pitchfork is not installed");
+        eprintln!("not tested: {name} is not installed");
     }
     missing
 }
