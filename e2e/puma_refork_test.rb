@@ -28,8 +28,8 @@ class PumaReforkTest < PowerbandTest
   private
 
   def compared(window)
-    measured("compare", "threads=1,workers=2", "threads=1,workers=3", "--config", "powerband.toml", "--rehearse", "--window", window,
-             "--runs", runs, "--json", within: 180)
+    measured("compare", "threads=1,workers=2", "threads=1,workers=3", "--config", "powerband.toml", "--rehearse",
+             "--window", window, "--runs", runs, "--json", within: 180)
   end
 
   def write(app, reforks_after:, env: "", hook: "true")
