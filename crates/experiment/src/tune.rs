@@ -2,6 +2,7 @@
 
 mod answer;
 mod budget_after_pilot;
+mod candidate;
 mod candidates;
 mod choose;
 mod confirm;

@@ -1,6 +1,7 @@
 //! Which configurations enter the race: the model scores every feasible one from the baseline's profile, and the
 //! few worth trying stay.
 
+use super::candidate::CandidateArm;
 use super::model::{self, config};
 use super::since;
 use crate::error::Stopped;
@@ -11,15 +12,6 @@ use capacity::{Candidate, Config, Grid, MemoryLimit, MemoryModel, Observation, S
 use run::{Document, Least, Plan, Settings};
 
 const NOTHING_FITS: &str = "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory";
-
-/// A candidate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CandidateArm {
-    /// The arm.
-    pub arm: Arm,
-    /// Why it is worth trying.
-    pub because: &'static str,
-}
 
 /// The candidates, most promising first, without the baseline.
 pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stopped> {

@@ -7,7 +7,7 @@ mod space;
 
 pub use space::Searched;
 
-use super::candidates::CandidateArm;
+use super::candidate::CandidateArm;
 use super::confirm::Confirmed;
 use super::{Fates, unconfirmed, verdict};
 use crate::budget;

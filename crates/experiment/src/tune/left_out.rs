@@ -1,6 +1,6 @@
 //! What the time did not allow: candidates that were not tried or not confirmed, and the budget that allows it.
 
-use super::candidates::CandidateArm;
+use super::candidate::CandidateArm;
 use super::choose::Finalists;
 use crate::budget::{self, Shape};
 use crate::procedure::Procedure;

@@ -1,7 +1,8 @@
 //! The race: blocks of the baseline and the candidates, which drop arms and prove nothing. Once trials contradict the model, the
 //! arms of its blocks come from what was measured.
 
-use super::candidates::{self, CandidateArm};
+use super::candidate::CandidateArm;
+use super::candidates;
 use super::contradiction::{self, FEWEST_ARMS, contradiction, measured};
 use super::{Fates, confirming, first_line, offer, path};
 use crate::error::Stopped;

@@ -1,6 +1,6 @@
 //! `--since`: the answer of an earlier run among the candidates, and whether it is still right. Pure.
 
-use super::candidates::CandidateArm;
+use super::candidate::CandidateArm;
 use super::model;
 use crate::earlier::Earlier;
 use crate::request::Arm;
@@ -133,14 +133,14 @@ mod tests {
         let mut document = crate::sample::document("tune");
         document.plan.baseline = settings(TODAY);
         let model = document.model.as_mut().unwrap();
-        let any = model.predictions[0].clone();
+        let any = model.predictions[0];
         let foreseen = predicted
             .iter()
             .map(|((workers, threads), per_s)| run::Foreseen {
                 workers: *workers,
                 threads: *threads,
                 capacity_per_s: *per_s,
-                ..any.clone()
+                ..any
             });
         model.predictions = foreseen.collect();
         document

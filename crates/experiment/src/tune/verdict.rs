@@ -1,7 +1,8 @@
 //! The answer: what the confirmation allows to be said, in one sentence, with what to change.
 
 use super::answer::{self, every_arm_breaks, limits, limits_and_why, none_meets, standing};
-use super::candidates::{CandidateArm, reason};
+use super::candidate::CandidateArm;
+use super::candidates::reason;
 use super::confirm::Confirmed;
 use super::warnings::{warn, warn_of_ends, warn_of_limits};
 use super::{Fates, model, path};

@@ -1,7 +1,8 @@
 //! Between arms and the points of a search.
 
 use super::super::answer::limits;
-use super::super::candidates::{CandidateArm, fits};
+use super::super::candidate::CandidateArm;
+use super::super::candidates::fits;
 use super::super::model;
 use super::constraints::{
     PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning, taken_by_a_ruby,
