@@ -5,6 +5,8 @@ use run::{
 };
 use std::path::Path;
 
+const OF_TUNE: &str = "name a run of tune";
+
 /// What an earlier run knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Earlier {
@@ -24,16 +26,15 @@ impl Earlier {
     /// # Errors
     /// Why the run has no answer that can be judged again, with the remedy.
     pub fn read(folder: &Path) -> Result<Earlier, (String, String)> {
-        let list = "name a run of tune; powerband runs lists them";
         let read = Folder::open(folder).and_then(|folder| folder.read());
-        let document = read.map_err(|e| (e.to_string(), list.to_owned()))?;
+        let document = read.map_err(|e| (e.to_string(), OF_TUNE.to_owned()))?;
         Earlier::of(&document)
     }
 
     pub(crate) fn of(document: &Document) -> Result<Earlier, (String, String)> {
         if document.kind != Kind::Tune {
             let why = format!("it is a run of {}", document.kind.verb());
-            return Err((why, "name a run of tune".to_owned()));
+            return Err((why, OF_TUNE.to_owned()));
         }
         let answered = |answer| matches!(answer, Answer::Change | Answer::Smaller | Answer::Keep);
         let verdict = document.verdict.as_ref();

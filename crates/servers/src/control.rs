@@ -218,6 +218,7 @@ mod tests {
         assert_eq!(status.workers[0].counters.unwrap().busy_threads, None);
         assert_eq!(status.workers[1].counters, None);
     }
+
     #[test]
     fn a_worker_that_worker_0_has_not_forked_yet_has_no_process() {
         let status = parse(

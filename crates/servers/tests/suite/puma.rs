@@ -1,6 +1,5 @@
 //! Real Pumas under a real guard: what was asked is what runs, and nothing outlives it.
 
-#[allow(dead_code, reason = "shared with the other test programs")]
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::Path;
