@@ -12,22 +12,38 @@ class PumaDrawTest < Minitest::Test
   Launcher = Struct.new(:binder, :options, :restart_args, :restart_dir)
   Binder = Struct.new(:inherited_fds, :activated_sockets)
 
-  # Writes its arguments, and whether it has the variable.
-  PROGRAM = "#!/bin/sh\nprintf '%s\\n' \"$@\" \"experiment: ${POWERBAND_EXPERIMENT-none}\"\n"
+  # Starts the command as `run` does, and writes that it was asked.
+  PROGRAM = <<~'SHELL'
+    #!/bin/sh
+    echo "$1 $2 $4" >>"$0.asked"
+    echo "powerband: drawn" >&2
+    ARM_OF=$3
+    export ARM_OF
+    unset POWERBAND_EXPERIMENT
+    shift 4
+    exec "$@"
+  SHELL
 
-  def test_puma_becomes_the_program_with_its_command_once
+  def test_puma_starts_again_once_with_the_arm_s_environment
     with_program(PROGRAM) do |folder, program|
-      File.write(File.join(folder, "puma.rb"), "plugin :powerband\n")
+      # Puma changes the command line of its process later.
+      File.write(File.join(folder, "puma.rb"), <<~'RUBY')
+        plugin :powerband
+        if ENV.key?("ARM_OF")
+          puts File.read("/proc/self/cmdline").split("\0"), ENV.fetch("ARM_OF"), ENV.fetch("POWERBAND_EXPERIMENT", "drawn")
+          $stdout.flush
+          exit!(0)
+        end
+      RUBY
       # Loaded only if Puma stays what it is.
       File.write(File.join(folder, "loaded.ru"), "exit!(9)\n")
       env = { "POWERBAND_EXPERIMENT" => "a b.toml", "POWERBAND_BINARY" => program }
-      out, err, status = run_injected("puma", "-C", "puma.rb", "-b", "tcp://127.0.0.1:0", "loaded.ru", chdir: folder, env: env)
+      words = ["-C", "puma.rb", "-b", "tcp://127.0.0.1:0", "loaded.ru"]
+      out, err, status = run_injected("puma", *words, chdir: folder, env: env)
 
       assert_predicate status, :success?, err
-      *words, ruby, puma = out[/.*?(?=^-C$)/m].lines(chomp: true) - ["-S"]
-      assert_equal [%w[run --experiment], "a b.toml", "--"].flatten, words
-      assert_equal ["puma", true], [File.basename(puma), File.executable?(ruby)]
-      assert_equal ["-C", "puma.rb", "-b", "tcp://127.0.0.1:0", "loaded.ru", "experiment: none"], out.lines(chomp: true).last(6)
+      assert_equal [*words, "a b.toml", "drawn"], out.lines(chomp: true).last(7)
+      assert_equal ["run --experiment --\n", 1], [File.read("#{program}.asked"), err.scan("powerband: drawn").size]
     end
   end
 
@@ -48,9 +64,9 @@ class PumaDrawTest < Minitest::Test
   # The program is not asked where its `exec` would lose sockets or arguments.
   def test_what_would_be_lost
     with_program("#!/bin/sh\ntouch \"$0.asked\"\n") do |_, program|
-      { launcher(inherited: { "tcp://a" => 3 }) => /a restart does not draw: stop Puma and start it/,
+      { launcher(inherited: { "tcp://a" => 3 }) => /a restart draws no arm: stop Puma and start it/,
         launcher(activated: { [:tcp] => 3 }) => /systemd gave Puma its sockets.*`powerband run --` in front/,
-        launcher(restart_cmd: nil) => /without its arguments/ }.each do |launcher, reason|
+        launcher(restart_cmd: nil) => /does not know its arguments/ }.each do |launcher, reason|
         said = said_by(launcher, "#{reason.hash}.toml", program:)
 
         assert_match(/#{reason}.*\n.*no arm is drawn/, said)

@@ -2,13 +2,15 @@
 
 require "open3"
 require "rbconfig"
+require "tempfile"
+require "timeout"
 require_relative "tool"
 
 module Powerband
-  # The arm of an experiment in production for a Puma with `plugin :powerband`: the process becomes
-  # `powerband run --experiment FILE -- COMMAND`, where COMMAND starts this Puma again. An arm's variables have to be there
-  # before Ruby starts, and the program alone draws and checks the file. The new process has no POWERBAND_EXPERIMENT: an arm is
-  # drawn once, and a Puma that restarts itself keeps it.
+  # The arm of an experiment in production for a Puma with `plugin :powerband`: Puma starts again with the environment that
+  # `powerband run --experiment FILE` gives a command. An arm's variables have to be there before Ruby starts, and the program
+  # alone draws and checks the file. That environment has no POWERBAND_EXPERIMENT: an arm is drawn once, and a Puma that
+  # restarts itself keeps it.
   class PumaDraw
     # Why no arm is drawn.
     Impossible = Class.new(StandardError)
@@ -17,6 +19,10 @@ module Powerband
     # What Puma can start again by its arguments; `rails server` names its command instead.
     COMMANDS = %w[puma puma-wild].freeze
     REMEDY = "put `powerband run --` in front of the command"
+    # Ruby changes the environment that it was started with, such as for Bundler.
+    STARTED_WITH = 'File.binwrite(ARGV[0], File.binread("/proc/self/environ"))'
+    # The longest draw, seconds: the agent may have to be compiled.
+    PATIENCE = 120
 
     def initialize(launcher, file: ENV[VARIABLE].to_s)
       @launcher = launcher
@@ -28,9 +34,7 @@ module Powerband
       return if @file.empty?
 
       refuse_what_is_lost
-      run = [Tool.find, "run", "--experiment", @file, "--"]
-      try(run)
-      exec({ VARIABLE => nil }, *run, *@launcher.restart_args, chdir: @launcher.restart_dir)
+      exec(drawn, *@launcher.restart_args, chdir: @launcher.restart_dir, unsetenv_others: true)
     rescue StandardError => e
       e.message.each_line { |line| Powerband.say(line.chomp) }
       Powerband.say("#{VARIABLE}=#{@file}: no arm is drawn; Puma serves with the settings that it has, outside of the " \
@@ -42,17 +46,34 @@ module Powerband
     # What `exec` would lose.
     def refuse_what_is_lost
       binder = @launcher.binder
-      raise Impossible, "a restart does not draw: stop Puma and start it" if binder.inherited_fds.any?
+      raise Impossible, "a restart draws no arm: stop Puma and start it" if binder.inherited_fds.any?
       raise Impossible, "systemd gave Puma its sockets, which would be lost; #{REMEDY}" if binder.activated_sockets.any?
       return if @launcher.options[:restart_cmd] || COMMANDS.include?(File.basename($PROGRAM_NAME))
 
-      raise Impossible, "#{$PROGRAM_NAME} starts Puma without its arguments, which would be lost; #{REMEDY}"
+      raise Impossible, "#{$PROGRAM_NAME} started Puma, which does not know its arguments; #{REMEDY}"
     end
 
-    # After `exec` nobody could serve without an arm. So all of it is tried before: the file, the agent, a Ruby with the arm.
-    def try(run)
-      said, status = Open3.capture2e(*run, RbConfig.ruby, "-e", "", stdin_data: "")
-      raise Impossible, said.scrub.gsub(/^powerband: /, "") unless status.success?
+    # The arm's environment, from a Ruby that has started with it: after `exec`, a Puma whose Ruby does not start could not serve
+    # without an arm.
+    def drawn
+      Tempfile.create("powerband-arm-") do |file|
+        said = said_by(Tool.find, "run", "--experiment", @file, "--", RbConfig.ruby, "-e", STARTED_WITH, file.path)
+        $stderr.write(said)
+        file.binmode.read.split("\0").to_h { |pair| pair.split("=", 2) }
+      end
+    end
+
+    def said_by(*command)
+      Open3.popen2e(*command, pgroup: true) do |input, output, thread|
+        input.close
+        said = Timeout.timeout(PATIENCE) { output.read }.scrub
+        raise Impossible, said.gsub(/^powerband: /, "") unless thread.value.success?
+
+        said
+      rescue Timeout::Error
+        Process.kill(:KILL, -thread.pid)
+        raise Impossible, "the draw took longer than #{PATIENCE} s"
+      end
     end
   end
 end
