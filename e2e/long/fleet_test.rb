@@ -64,7 +64,7 @@ class FleetTest < PowerbandTest
     JSON.parse(read.out)
   ensure
     # `compare` has the machine for itself.
-    @running.dup.each { |started| started.signal(:KILL) && finish(started) }
+    @running.reject(&:status).each { |started| started.signal(:KILL) && finish(started) }
   end
 
   # The port of an exporter of one unit's flight folder, as a sidecar.

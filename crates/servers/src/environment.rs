@@ -41,6 +41,8 @@ pub(crate) fn environment(
     }
     env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
     env.insert("PORT".into(), port.to_string());
+    // A Puma with the gem's plugin would draw an arm of an experiment in production, and have its settings.
+    env.insert("POWERBAND_EXPERIMENT".into(), String::new());
     env.extend(
         injected
             .into_iter()

@@ -140,11 +140,15 @@ booted ? send(booted, &write) : write.call
 # Only a plugin reaches the events of the master in every version of Puma.
 Puma::Plugins.register("powerband_workers", Class.new(Puma::Plugin) {{
   define_method(:start) do |launcher|
+    next unless launcher.options[:fork_worker]
+
     pids = {{}}
     launcher.events.register(:ping!) do |worker|
       next if pids[worker.index] == worker.pid
       pids[worker.index] = worker.pid
       File.write({workers}, format("{{\"index\":%d,\"pid\":%d,\"phase\":%d}}\n", worker.index, worker.pid, worker.phase), mode: "a")
+    rescue SystemCallError
+      # The line that is missing makes a refork look like a crash; the server goes on.
     end
   end
 }})

@@ -219,8 +219,11 @@ impl Search {
     }
 
     fn look_around(&mut self, centre: Point, log_memory: Option<f64>) -> Result<(), SearchError> {
-        let varied = self.space.factors.iter().filter(|f| f.levels.len() > 1);
-        if varied.count() == 1 {
+        let levels = self.space.factors.iter().map(|factor| factor.levels.len());
+        let varied: Vec<usize> = levels.filter(|levels| *levels > 1).collect();
+        if let [levels] = varied.as_slice()
+            && *levels <= self.rules.most_arms
+        {
             // All that lies round it was in the race.
             return self.confirm(centre);
         }
