@@ -14,7 +14,9 @@ class QuickTest < PowerbandTest
                       env: { "POWERBAND_BUDGET" => "20m" }, within: 300)
     assert_equal 0, ended.code, ended.to_s
     refute_includes document["trials"].map { |trial| trial["stage"] }, "race"
-    assert_equal [180, 0], document["plan"].values_at("budget_s", "race_blocks")
+    # A slow host takes as long as six blocks need.
+    assert_operator document["plan"]["budget_s"], :>=, 180
+    assert_equal 0, document["plan"]["race_blocks"]
     assert_operator document["plan"]["blocks"], :>=, 6
     assert_match(/^Run single × 4 threads: it answers/, ended.out)
     assert_match(/^plan \(single × 1 thread; single × 4 threads.*\): \d+ blocks of the deciding comparison/, ended.err)
@@ -45,7 +47,7 @@ class QuickTest < PowerbandTest
     since = run_folders.filter_map { |folder| document(folder)["since"] }.fetch(0)
     assert_equal [run, "still_right"], since.values_at("run", "standing")
     assert_includes ended.out.split.join(" "),
-                    "The answer of #{run}, single × 4 threads, is still right: it is the answer of this run, too."
+                    "The earlier answer (#{run}: single × 4 threads) is still right: this run has the same answer."
     assert_match(/running Ruby +\d+\.\d ms +\d+\.\d ms/, ended.out)
     assert_nothing_left_running
   end

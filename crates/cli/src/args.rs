@@ -271,7 +271,8 @@ pub struct TuneArgs {
     /// A first verdict in about 3 minutes: today's configuration against the one that the model predicts to be the best
     #[arg(long, conflicts_with_all = ["knobs", "least", "age"])]
     pub quick: bool,
-    /// Judge the answer of this earlier run again, for example after a change to the code; in about 3 minutes, without --budget
+    /// Judge the answer of an earlier run again, given by its name or folder, for example after a change to the code. Takes about
+    /// 3 minutes unless --budget is given
     #[arg(long, value_name = "RUN")]
     pub since: Option<PathBuf>,
     /// Search this knob too, e.g. malloc_arena_max=2 or allocator=jemalloc,tcmalloc (all knobs: docs/knobs.md), or usual for

@@ -156,9 +156,8 @@ fn flags(
     if let Some(tune) = tune {
         let variable = std::env::var("POWERBAND_BUDGET").ok();
         let budget_is_typed = is_typed(args.budget.as_ref(), variable.as_ref());
-        let run = tune.since.as_ref().map(|run| run.display().to_string());
-        let quick_since = given(&run, "--since");
-        request.quick = switch(tune.quick, "--quick").or(quick_since.filter(|_| !budget_is_typed));
+        let since = tune.since.is_some() && !budget_is_typed;
+        request.quick = switch(tune.quick, "--quick").or(switch(since, "--since"));
         // The budget of the variable is for runs that are not quick, as that of a file is.
         if request.quick.is_some() && !budget_is_typed {
             request.budget = None;

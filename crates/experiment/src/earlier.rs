@@ -1,7 +1,8 @@
 //! The earlier run of `tune --since`: its answer, and what it measured.
 
 use run::{
-    Answer, ArmSummary, Document, EarlierRequest, Feasibility, Folder, Kind, Settings, Since,
+    Answer, ArmSummary, Document, EarlierRequest, Feasibility, Folder, Kind, Objective, Settings,
+    Since, WorkloadEntry,
 };
 use std::path::Path;
 
@@ -18,6 +19,10 @@ pub struct Earlier {
     pub machine: (String, f64),
     /// Its application's folder.
     pub app_dir: String,
+    /// Its limits.
+    pub objective: Objective,
+    /// Its requests.
+    pub workload: Vec<WorkloadEntry>,
 }
 
 impl Earlier {
@@ -36,10 +41,14 @@ impl Earlier {
             let why = format!("it is a run of {}", document.kind.verb());
             return Err((why, OF_TUNE.to_owned()));
         }
+        if document.command.is_some() {
+            let why = "it is a run of a command, which has no workers and threads".to_owned();
+            return Err((why, OF_TUNE.to_owned()));
+        }
         let answered = |answer| matches!(answer, Answer::Change | Answer::Smaller | Answer::Keep);
         let verdict = document.verdict.as_ref();
         let Some(verdict) = verdict.filter(|verdict| answered(verdict.answer)) else {
-            let why = "it has no answer that could still be right".to_owned();
+            let why = "it ended without a configuration to run or to keep".to_owned();
             return Err((why, "run powerband tune without --since".to_owned()));
         };
         let answers = |arm: &&ArmSummary| Some(&arm.name) == verdict.arm.as_ref();
@@ -65,6 +74,8 @@ impl Earlier {
                 document.host.effective_cores,
             ),
             app_dir: document.plan.app_dir.clone(),
+            objective: document.plan.objective.clone(),
+            workload: document.plan.workload.clone(),
             since: Since {
                 run: document.id.clone(),
                 started_at: document.started_at.clone(),
@@ -125,7 +136,7 @@ mod tests {
         verdict.answer = Answer::Undecided;
         assert_eq!(
             refused(&document),
-            "it has no answer that could still be right"
+            "it ended without a configuration to run or to keep"
         );
         document.verdict.as_mut().unwrap().answer = Answer::Change;
         let answer = document.verdict.as_ref().unwrap().arm.clone().unwrap();

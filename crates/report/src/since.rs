@@ -36,7 +36,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     sheet.table(table);
     sheet.prose(&format!(
-        "Of the pilots at full load, served by {} then and {} now. They explain a change and prove none.",
+        "These times come from the two pilots at full load, with {} then and {} now. They can explain a change. They do not prove one.",
         then.settings, document.plan.baseline
     ));
 }

@@ -55,7 +55,7 @@ fn with_earlier(
     let document = &procedure.store.document;
     let candidates = match &procedure.experiment.since {
         Some(earlier) => {
-            let fits = |settings| fits(procedure, settings);
+            let fits = |settings| may_be_tried(procedure, settings) && fits(procedure, settings);
             since::candidates(earlier, document, chosen, fits, most)
         }
         None => chosen,
@@ -64,6 +64,25 @@ fn with_earlier(
         true => Err(Stopped::Configuration(NOTHING_FITS.to_owned())),
         false => Ok(candidates),
     }
+}
+
+/// Whether the server can have these settings of another run, and the user allows them.
+fn may_be_tried(procedure: &Procedure<'_>, settings: Settings) -> bool {
+    let experiment = procedure.experiment;
+    let today = procedure.store.document.plan.baseline;
+    let kind = experiment.kind;
+    let allowed = |asked: &Option<Vec<u16>>, value: u16| {
+        asked.as_ref().is_none_or(|all| all.contains(&value))
+    };
+    let has_settings = match kind.has_threads() {
+        true => allowed(&experiment.threads, settings.threads),
+        false => settings.threads == today.threads && settings.workers > 0,
+    };
+    let preloads = settings.workers == 0
+        || kind
+            .preloads()
+            .is_none_or(|always| settings.preload == always);
+    has_settings && preloads && allowed(&experiment.workers, settings.workers)
 }
 
 /// Numbers of processes of a server of which nothing can be predicted: those that were asked for, else as many as cores, then

@@ -4,7 +4,7 @@ use super::candidate::CandidateArm;
 use super::model;
 use crate::earlier::Earlier;
 use crate::request::Arm;
-use run::{Answer, Document, Settings, Standing};
+use run::{Answer, Document, Feasibility, Settings, Stage, Standing};
 
 /// The candidates with those of the earlier run, most promising first: its answer where today's settings are others; a prediction
 /// beyond today's by more than the margin; what else it measured; the others of the model.
@@ -45,56 +45,86 @@ pub fn candidates(
     candidates
 }
 
-/// Writes down whether the answer of the earlier run is still right.
+/// Writes down whether the answer of the earlier run is still right. It is no longer right only where a deciding comparison had it, or
+/// where it broke a limit.
 pub fn judge(document: &mut Document, earlier: &Earlier) {
     let Some(verdict) = &document.verdict else {
         return;
     };
     let (then, now) = (earlier.since.settings, verdict.settings);
     let today = document.plan.baseline;
-    let run = &earlier.since.run;
-    let (standing, sentence) = match verdict.answer {
-        Answer::Change | Answer::Smaller | Answer::Keep if now == then => (
+    let answer = format!("earlier answer ({}: {then})", earlier.since.run);
+    let arm = Arm::of(then).name;
+    let is_of_then = |name: &String| *name == arm;
+    let mut deciding = (document.comparisons.iter()).filter(|c| c.stage == Stage::Confirm);
+    let compared = deciding.any(|c| is_of_then(&c.candidate) || is_of_then(&c.baseline));
+    let mut rows = document.arms.iter();
+    let broke = rows.any(|row| is_of_then(&row.name) && row.feasible == Feasibility::Breaks);
+    let here = match verdict.answer {
+        Answer::Change | Answer::Smaller => format!("this run recommends {now}"),
+        _ => format!("this run keeps today's settings ({today})"),
+    };
+    let decided = matches!(
+        verdict.answer,
+        Answer::Change | Answer::Smaller | Answer::Keep
+    );
+    let (standing, sentence) = if decided && verdict.arm.as_ref().is_some_and(is_of_then) {
+        (
             Standing::StillRight,
-            format!(
-                "The answer of {run}, {then}, is still right: it is the answer of this run, too."
-            ),
-        ),
-        Answer::Change | Answer::Smaller => (
+            format!("The {answer} is still right: this run has the same answer."),
+        )
+    } else if decided && (compared || broke) {
+        (
             Standing::NoLonger,
-            format!("The answer of {run}, {then}, is no longer right: this run chose {now}."),
-        ),
-        Answer::Keep => (
-            Standing::NoLonger,
-            format!(
-                "The answer of {run}, {then}, is no longer right: it is not better than today's {today}."
-            ),
-        ),
-        Answer::Undecided | Answer::NoneMeets | Answer::Table => (
+            format!("The {answer} is no longer right: {here}."),
+        )
+    } else if decided {
+        (
             Standing::Undecided,
             format!(
-                "This run does not decide whether the answer of {run}, {then}, is still right."
+                "This run does not decide whether the {answer} is still right: {here}, and the earlier answer was not in the deciding comparison."
             ),
-        ),
+        )
+    } else {
+        (
+            Standing::Undecided,
+            format!("This run does not decide whether the {answer} is still right."),
+        )
     };
-    let host = &document.host;
-    let mut warnings = Vec::new();
+    let differences = differences(document, earlier);
+    document.warnings.extend(differences);
+    if let Some(since) = &mut document.since {
+        (since.standing, since.sentence) = (Some(standing), Some(sentence));
+    }
+}
+
+/// What differs from the earlier run, so that its answer may differ for that reason alone.
+fn differences(document: &Document, earlier: &Earlier) -> Vec<String> {
+    let (host, plan, run) = (&document.host, &document.plan, &earlier.since.run);
+    let mut differences = Vec::new();
     if earlier.machine != (host.cpu_model.clone(), host.effective_cores) {
         let (processor, cores) = &earlier.machine;
-        warnings.push(format!(
+        differences.push(format!(
             "{run} was measured on another machine ({processor}, cores: {cores}): its answer may differ for that reason alone"
         ));
     }
-    if earlier.app_dir != document.plan.app_dir {
-        warnings.push(format!(
+    if earlier.app_dir != plan.app_dir {
+        differences.push(format!(
             "{run} measured the application in {}",
             earlier.app_dir
         ));
     }
-    document.warnings.extend(warnings);
-    if let Some(since) = &mut document.since {
-        (since.standing, since.sentence) = (Some(standing), Some(sentence));
+    if earlier.objective != plan.objective {
+        differences.push(format!(
+            "{run} had other limits: its answer may differ for that reason alone"
+        ));
     }
+    if earlier.workload != plan.workload {
+        differences.push(format!(
+            "{run} had other requests: its answer may differ for that reason alone"
+        ));
+    }
+    differences
 }
 
 #[cfg(test)]
@@ -125,6 +155,11 @@ mod tests {
             tried: tried.iter().map(|of| settings(*of)).collect(),
             machine: ("EPYC".to_owned(), 2.0),
             app_dir: "/srv/shop".to_owned(),
+            objective: run::Objective {
+                max_memory_bytes: Some(1),
+                ..crate::sample::document("tune").plan.objective
+            },
+            workload: Vec::new(),
         }
     }
 
@@ -190,19 +225,26 @@ mod tests {
         assert_eq!(order(&earlier, &as_much, &[(0, 5)], 2), [(1, 5), (2, 3)]);
     }
 
-    fn standing(answer: Answer, now: (u16, u16), then: (u16, u16)) -> (Standing, String) {
+    /// What becomes of an answer where the deciding comparison had today's settings and this configuration.
+    fn standing(
+        answer: Answer,
+        now: (u16, u16),
+        then: (u16, u16),
+        challenger: (u16, u16),
+    ) -> (Standing, String) {
         let mut document = document(&[(TODAY, 100.0)]);
         let earlier = earlier(then, &[]);
         document.since = Some(earlier.since.clone());
+        document.arms.clear();
+        document.comparisons.retain(|c| c.stage == Stage::Confirm);
+        document.comparisons.truncate(1);
+        let name = |of| Arm::of(settings(of)).name;
+        document.comparisons[0].baseline = name(TODAY);
+        document.comparisons[0].candidate = name(challenger);
         let verdict = document.verdict.as_mut().unwrap();
         (verdict.answer, verdict.settings) = (answer, settings(now));
+        verdict.arm = Some(name(now));
         judge(&mut document, &earlier);
-        let last: Vec<&String> = document.warnings.iter().rev().take(2).collect();
-        assert!(
-            last[1].contains("another machine (EPYC, cores: 2)"),
-            "{last:?}"
-        );
-        assert!(last[0].ends_with("in /srv/shop"), "{last:?}");
         let since = document.since.unwrap();
         (since.standing.unwrap(), since.sentence.unwrap())
     }
@@ -210,18 +252,47 @@ mod tests {
     #[test]
     fn what_this_run_answers_decides() {
         use Answer::{Change, Keep, NoneMeets, Smaller, Undecided};
-        let of = |answer, now, then| standing(answer, now, then).0;
+        let of = |answer, now, then| standing(answer, now, then, (0, 5)).0;
         assert_eq!(of(Keep, TODAY, TODAY), Standing::StillRight);
-        assert_eq!(of(Change, (2, 5), (2, 5)), Standing::StillRight);
+        assert_eq!(of(Change, (0, 5), (0, 5)), Standing::StillRight);
         assert_eq!(of(Smaller, (0, 5), TODAY), Standing::NoLonger);
         assert_eq!(of(Undecided, TODAY, TODAY), Standing::Undecided);
         assert_eq!(of(NoneMeets, TODAY, TODAY), Standing::Undecided);
-        let (of, sentence) = standing(Keep, TODAY, (2, 5));
+        let (of, sentence) = standing(Keep, TODAY, (2, 5), (2, 5));
         assert_eq!(of, Standing::NoLonger);
         assert_eq!(
             sentence,
-            "The answer of 20261120-214512-tune-1f3a, 2 workers × 5 threads, preloaded, is no longer right: it is not better than today's \
-             single × 1 thread."
+            "The earlier answer (20261120-214512-tune-1f3a: 2 workers × 5 threads, preloaded) is no longer right: this run keeps today's \
+             settings (single × 1 thread)."
         );
+        // Elimination rounds prove nothing.
+        let (of, sentence) = standing(Change, (0, 5), (2, 5), (0, 5));
+        assert_eq!(of, Standing::Undecided);
+        assert!(
+            sentence.contains("was not in the deciding comparison"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn what_differs_from_the_earlier_run_is_a_warning() {
+        let mut document = document(&[(TODAY, 100.0)]);
+        let mut earlier = earlier(TODAY, &[]);
+        let all = differences(&document, &earlier);
+        for (said, part) in all.iter().zip([
+            "another machine (EPYC, cores: 2)",
+            "in /srv/shop",
+            "other limits",
+            "other requests",
+        ]) {
+            assert!(said.contains(part), "{said}");
+        }
+        assert_eq!(all.len(), 4);
+        document.host.cpu_model = "EPYC".to_owned();
+        document.host.effective_cores = 2.0;
+        earlier.app_dir.clone_from(&document.plan.app_dir);
+        earlier.objective.clone_from(&document.plan.objective);
+        earlier.workload.clone_from(&document.plan.workload);
+        assert!(differences(&document, &earlier).is_empty());
     }
 }

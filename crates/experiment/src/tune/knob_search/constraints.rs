@@ -18,11 +18,16 @@ pub fn gives_others_their_meaning(knob: &str) -> bool {
 }
 
 /// Single mode has nothing to preload, and some values mean nothing with others, or are not taken by every Ruby.
-pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[RejectedValue]) -> Vec<Forbidden> {
+pub fn forbidden(
+    workers: &[u16],
+    knobs: &[SearchKnob],
+    apart: &[RejectedValue],
+    todays: Option<Allocator>,
+) -> Vec<Forbidden> {
     let single = workers.iter().position(|workers| *workers == 0);
     let single = single.map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]));
     let mut forbidden: Vec<Forbidden> = single.into_iter().collect();
-    forbidden.extend(without_their_allocator(knobs));
+    forbidden.extend(without_their_allocator(knobs, todays));
     forbidden.extend(apart.iter().filter_map(|apart| not_in_a_ruby(knobs, apart)));
     for (one, first) in knobs.iter().enumerate() {
         for (other, second) in knobs.iter().enumerate().skip(one + 1) {
@@ -80,14 +85,14 @@ fn not_in_a_ruby(knobs: &[SearchKnob], apart: &RejectedValue) -> Option<Forbidde
     ]))
 }
 
-/// Options of an allocator that does not run today mean nothing where none is chosen.
-fn without_their_allocator(knobs: &[SearchKnob]) -> Vec<Forbidden> {
+/// Options of an allocator that does not run today mean nothing where none is chosen. `todays`: the one that the baseline names.
+fn without_their_allocator(knobs: &[SearchKnob], todays: Option<Allocator>) -> Vec<Forbidden> {
     let allocator = knobs.iter().position(|knob| knob.name == "allocator");
     let needs = |name: &str, value: &str| {
         let alone = Overlay::of(&[(name, value)]).ok()?;
         alone
             .needs()
-            .filter(|(_, whose)| *whose != Allocator::Glibc)
+            .filter(|(_, whose)| *whose != Allocator::Glibc && Some(*whose) != todays)
     };
     let mut forbidden = Vec::new();
     for (at, knob) in knobs.iter().enumerate() {

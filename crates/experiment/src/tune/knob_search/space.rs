@@ -13,7 +13,7 @@ use crate::error::Stopped;
 use crate::judge;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
-use knobs::Overlay;
+use knobs::{Allocator, Overlay};
 use run::{
     Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step, counted,
 };
@@ -42,6 +42,8 @@ pub struct Searched {
 struct Named<'a> {
     workers: &'a [u16],
     threads: &'a [u16],
+    /// The allocator that a command's baseline names.
+    allocator: Option<Allocator>,
 }
 
 impl Searched {
@@ -69,6 +71,7 @@ impl Searched {
         let named = Named {
             workers: &workers,
             threads: &threads,
+            allocator: None,
         };
         let apart = procedure.trials.rejected_values();
         let knobs = taken_by_a_ruby(experiment.knobs.clone(), apart);
@@ -86,7 +89,11 @@ impl Searched {
             workers: 0,
             ..procedure.store.document.plan.baseline
         };
-        let mut searched = Searched::of(settings, Vec::new(), Named::default(), knobs, apart)?;
+        let named = Named {
+            allocator: today.allocator(),
+            ..Named::default()
+        };
+        let mut searched = Searched::of(settings, Vec::new(), named, knobs, apart)?;
         searched.of_command = Some(today.clone());
         let space = &mut searched.space;
         space.factors[PRELOAD].levels.truncate(1);
@@ -187,7 +194,7 @@ impl Searched {
         }));
         let mut space = Space {
             factors,
-            forbidden: forbidden(&workers, &knobs, apart),
+            forbidden: forbidden(&workers, &knobs, apart, named.allocator),
         };
         let today = space.baseline();
         for (at, knob) in knobs.iter().enumerate() {

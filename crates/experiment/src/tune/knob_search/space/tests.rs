@@ -140,6 +140,7 @@ fn what_was_named_is_searched_though_the_model_proposes_something_else() {
     let named = Named {
         workers: &[0, 2],
         threads: &[1, 5],
+        ..Named::default()
     };
     let candidates = vec![settings(2, 3, true)];
     let searched = Searched::of(settings(0, 3, false), candidates, named, Vec::new(), &[]).unwrap();
