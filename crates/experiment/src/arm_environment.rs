@@ -238,7 +238,7 @@ fn with_pool(url: &str, pool: u32) -> String {
     format!("{place}?{}", pairs.join("&"))
 }
 
-/// The arms that set anything, the first of those that set the same. Of a search what runs today.
+/// The arms that set anything, the first of those that set the same; in a search, today's.
 fn overlaid(experiment: &Experiment) -> Vec<Arm> {
     let arms = match (&experiment.goal, &experiment.workload_command) {
         (Goal::Arms { arms, .. }, _) => arms.clone(),

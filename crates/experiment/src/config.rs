@@ -4,6 +4,7 @@
 mod arm;
 mod check;
 mod command;
+mod command_knobs;
 mod editor_schema;
 mod file;
 mod headers;

@@ -202,7 +202,7 @@ fn stages(command: &CommandRuns) -> String {
         (runs > 0).then(|| format!("{runs} {what}"))
     };
     let parts = [
-        of(Stage::Pilot, "of what runs today to see what one takes"),
+        of(Stage::Pilot, "of today's configuration in the pilot"),
         of(Stage::Race, "in elimination rounds"),
         of(Stage::Confirm, "in the deciding comparison"),
     ];

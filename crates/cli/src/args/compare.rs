@@ -20,9 +20,9 @@ pub struct SideBySideArgs {
 /// What `compare`, `sweep` and `tune` can run instead of a server.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CommandArgs {
-    /// Run this command in each configuration's environment instead of a server, e.g. "bin/rails test": its wall time and
-    /// the memory of its processes are compared, tune searches the values of --knobs with which it takes the least time; threads,
-    /// workers and other settings of a server have no effect then
+    /// Run this command in each configuration's environment instead of a server, e.g. "bin/rails test". compare and sweep
+    /// compare its wall time and the memory of its processes; tune searches the values of --knobs for the least wall time. Flags
+    /// of a server are refused
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_WORKLOAD_COMMAND", conflicts_with_all = ["path", "workload"])]
     pub workload_command: Option<String>,
     /// Longest time that one run of --workload-command may take [default: 30m]

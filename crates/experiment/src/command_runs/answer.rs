@@ -42,7 +42,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     if comparisons.is_empty() && !rehearse {
         let why = found.iter().rev().find_map(|run| run.failed.as_deref());
         return Err(Stopped::NoAnswer(format!(
-            "in not one block both runs succeeded: {}",
+            "no block has two runs that succeeded: {}",
             why.unwrap_or_default()
         )));
     }

@@ -8,7 +8,7 @@ use crate::procedure::Procedure;
 use crate::request::Arm;
 use crate::tune::Searched;
 use ::search::{Claim, End, Fate, Outcome};
-use run::{Answer, Comparison, Stage, Verdict, change_with_interval};
+use run::{Answer, CommandRun, Comparison, Metric, Stage, Verdict, change_with_interval};
 
 /// Fills the document's rows, comparisons and verdict.
 pub fn conclude(
@@ -33,10 +33,22 @@ pub fn conclude(
     if winner != *baseline && comparisons.is_empty() {
         let why = found.iter().rev().find_map(|run| run.failed.as_deref());
         return Err(Stopped::NoAnswer(format!(
-            "in not one block of the deciding comparison both runs succeeded: {}",
+            "no block of the deciding comparison has two runs that succeeded: {}",
             why.unwrap_or_default()
         )));
     }
+    let in_race = |today: bool| {
+        let race = found.iter().filter(|run| run.stage == Stage::Race);
+        race.filter(move |run| (run.arm == baseline.name) == today)
+    };
+    let last_failure = || found.iter().rev().find_map(|run| run.failed.as_deref());
+    if in_race(true).next().is_some() && !in_race(true).any(CommandRun::counts) {
+        return Err(Stopped::NoAnswer(format!(
+            "{baseline} failed in every elimination round: {}",
+            last_failure().unwrap_or_default()
+        )));
+    }
+    let others_failed = !in_race(false).any(CommandRun::counts);
     let failed = confirming.filter(|run| run.arm == winner.name && !run.counts());
     let failed = failed.count();
     if failed > 0 {
@@ -48,14 +60,26 @@ pub fn conclude(
         }
     }
     let found = Found {
-        baseline: baseline.called_among(arms),
+        baseline: match baseline.overlay.is_empty() {
+            true => "today's environment".to_owned(),
+            false => baseline.called_among(arms),
+        },
         winner: winner.called_among(arms),
         margin: procedure.store.document.plan.margin,
         wall: comparisons.first(),
         failed,
+        others_failed: others_failed.then(|| last_failure().unwrap_or_default()),
         as_good: as_good(procedure, searched, outcome, arms),
     };
-    let (answer, sentence, exit_code) = found.verdict(outcome.claim);
+    // The search goes by medians; a claim needs the comparison.
+    let memory = comparisons.iter().find(|c| c.metric == Metric::PeakMemory);
+    let is_less = memory.is_some_and(|c| c.outcome == run::Outcome::Better);
+    let claim = match outcome.claim {
+        Claim::Smaller if failed > 0 => Claim::Undecided,
+        Claim::Smaller if !is_less => Claim::Equivalent,
+        claim => claim,
+    };
+    let (answer, sentence, exit_code) = found.verdict(claim);
     let chosen = match answer {
         Answer::Change | Answer::Smaller => &winner,
         _ => baseline,
@@ -134,6 +158,8 @@ struct Found<'a> {
     margin: f64,
     wall: Option<&'a Comparison>,
     failed: usize,
+    /// Why the last of the other configurations' runs failed, where all did.
+    others_failed: Option<&'a str>,
     as_good: Vec<String>,
 }
 
@@ -147,7 +173,7 @@ impl Found<'_> {
             format!("wall time {change}, {}", run::counted(wall.blocks, "block"))
         });
         let within = format!(
-            "takes as long, within {:.0} % ({takes})",
+            "takes the same time within {:.0} % ({takes})",
             self.margin * 100.0
         );
         let as_good = self.as_good();
@@ -178,11 +204,18 @@ impl Found<'_> {
                 ),
                 0,
             ),
+            Claim::BaselineBest | Claim::NoneMeets if self.others_failed.is_some() => (
+                Answer::Keep,
+                format!(
+                    "Keep {baseline}: all runs of the other configurations failed, the last: {}",
+                    self.others_failed.unwrap_or_default()
+                ),
+                0,
+            ),
             Claim::BaselineBest | Claim::NoneMeets => (
                 Answer::Keep,
                 format!(
-                    "Keep {baseline}: nothing that was tried took less time in the elimination rounds, so that no deciding comparison \
-                     was run.{as_good}"
+                    "Keep {baseline}: no other configuration was faster in the elimination rounds, so there was no deciding comparison.{as_good}"
                 ),
                 0,
             ),
@@ -192,11 +225,14 @@ impl Found<'_> {
                         deciding::words(std::slice::from_ref(wall), Measured::Commands)
                     }
                     (0, None) => None,
-                    (failed, _) => Some(format!("{} of it failed", run::counted(failed, "run"))),
+                    (failed, _) => Some(format!(
+                        "{} of {winner} failed",
+                        run::counted(failed, "run")
+                    )),
                 };
                 let why = why.map_or_else(String::new, |why| format!("; {why}"));
                 let sentence = format!(
-                    "Keep {baseline} for now: whether {winner} takes less time is undecided ({takes}){why}."
+                    "Undecided, so keep {baseline} for now: the blocks do not show whether {winner} takes less time ({takes}){why}."
                 );
                 (Answer::Undecided, sentence, 3)
             }

@@ -1,5 +1,5 @@
 //! `compare`, `sweep` and `tune` with `--workload-command`: a command in each arm's environment, in blocks, instead of a server
-//! that is asked. What is compared is the wall time of its runs and the memory of its processes.
+//! that answers requests. It compares the wall time of the runs and the memory of their processes.
 
 mod answer;
 mod best;

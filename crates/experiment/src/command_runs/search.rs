@@ -1,5 +1,5 @@
-//! `tune` with `--workload-command`: the values of knobs with which the command takes the least time. Which runs are worth having is
-//! the search's to say, as for servers; here they are carried out.
+//! `tune` with `--workload-command`: the values of knobs with which the command takes the least time. The search says which runs it
+//! wants, as for servers; this module carries them out.
 
 use super::{NO_WINDOWS, Runner, best, judged, run_block, runs};
 use crate::budget::{self, Shape};
@@ -129,8 +129,8 @@ fn planned(
         SearchError::TooFewTrials { least, .. } => {
             let work_s = spent_s + f64::from(least) * run_s;
             Stopped::Configuration(format!(
-                "{}: too short for {least} runs, the fewest that can decide, as one takes {run_s:.1} s; give --budget {} or more, or the \
-                 command less work",
+                "{}: too short for {least} runs, the fewest that can decide, as one takes {run_s:.1} s; give --budget {} or more, or make the \
+                 command do less",
                 budget::named(experiment.budget_asked.as_deref()),
                 budget::written(budget::holding(work_s, false))
             ))

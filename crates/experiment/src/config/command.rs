@@ -1,9 +1,8 @@
 //! A command that is run instead of a server that is asked: what it takes, and what means nothing to it.
 
-use super::{Asked, Problem, Request, parse_baseline, parse_duration, placeholders, search_knobs};
-use crate::request::{Arm, Goal, SearchKnob, WorkloadCommand};
-use knobs::{Overlay, POOL, Place, RUBY, SETUP, VALUE};
-use run::Settings;
+use super::{Asked, Problem, Request, parse_duration};
+use crate::request::{Arm, Goal, WorkloadCommand};
+use knobs::{Overlay, POOL, Place, RUBY, SETUP};
 use std::time::Duration;
 
 /// Longest that one run may take by default.
@@ -76,107 +75,6 @@ fn wrong_with(arms: &[Arm]) -> Vec<Problem> {
     problems
 }
 
-/// The knobs that `tune` searches for a command, without the values that run today, and these.
-pub fn searched(request: &Request, problems: &mut Vec<Problem>) -> (Vec<SearchKnob>, Overlay) {
-    let is_setting = |asked: &&Asked| {
-        let name = asked.text.split('=').next().unwrap_or_default();
-        knobs::SETTINGS.contains(&name.trim())
-    };
-    let (settings, asked): (Vec<&Asked>, Vec<&Asked>) = request.knobs.iter().partition(is_setting);
-    problems.extend(settings.iter().flat_map(|asked| of_servers(asked)));
-    let asked: Vec<Asked> = asked.into_iter().cloned().collect();
-    let mut knobs = match search_knobs::resolve(&asked, &Goal::Tune) {
-        Ok(knobs) => knobs,
-        Err(found) => {
-            problems.extend(found);
-            return Default::default();
-        }
-    };
-    if knobs.is_empty() && settings.is_empty() {
-        let asked = request.workload_command.as_ref();
-        problems.push(Problem::with(
-            format!(
-                "{}: no knob is named whose values tune could try with the command",
-                asked.map_or("--workload-command", |asked| &asked.origin)
-            ),
-            "name one with its values, such as --knobs value.concurrency=5,10,25 for {concurrency} in the command",
-        ));
-    }
-    let is_of_server = |knob: &SearchKnob| {
-        let values = knob.values.iter();
-        let mut overlays = values.filter_map(|value| Overlay::of(&[(&knob.name, value)]).ok());
-        overlays.any(|overlay| !of_a_server(&overlay).is_empty())
-    };
-    // What is usual for servers is not asked for.
-    knobs.retain(|knob| !(knob.usual && is_of_server(knob)));
-    let of_servers = knobs.iter().filter(|knob| is_of_server(knob));
-    problems.extend(of_servers.map(|knob| no_knob(&knob.name, "")));
-    let mut today = baseline(request, problems);
-    for knob in &mut knobs {
-        problems.extend(without_today(knob, &mut today, request));
-    }
-    (knobs, today)
-}
-
-/// What `--baseline` or the file's `[baseline]` sets for a command.
-fn baseline(request: &Request, problems: &mut Vec<Problem>) -> Overlay {
-    let Some(asked) = &request.baseline else {
-        return Overlay::default();
-    };
-    // A file's may be a server's, too.
-    if asked.origin.starts_with("--") {
-        problems.extend(of_servers(asked));
-    }
-    match parse_baseline(asked, &Arm::of(Settings::PUMA_DEFAULT)) {
-        Ok(arm) => {
-            let knobs = of_a_server(&arm.overlay);
-            problems.extend(knobs.iter().map(|knob| no_knob(knob, "")));
-            arm.overlay
-        }
-        Err(found) => {
-            problems.extend(found);
-            Overlay::default()
-        }
-    }
-}
-
-/// Takes today's value out of those that are tried. A placeholder has to have one: without a baseline it is the first.
-fn without_today(knob: &mut SearchKnob, today: &mut Overlay, request: &Request) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let placeholder = knob.name.strip_prefix(VALUE);
-    if let (Some(name), Some(command)) = (placeholder, &request.workload_command) {
-        problems.extend(placeholders::fills_nothing(name, &[&command.text]));
-    }
-    let runs = |value: &str, today: &Overlay| {
-        Overlay::of(&[(&knob.name, value)]).is_ok_and(|value| today.holds(&value))
-    };
-    let named = today.chosen().iter().any(|chosen| chosen.knob == knob.name);
-    if placeholder.is_some()
-        && !named
-        && let Some(first) = knob.values.first()
-        && let Err(wrong) = today.set(&knob.name, first)
-    {
-        problems.push(Problem::with(wrong.what, wrong.remedy));
-    }
-    let others = knob.values.iter().filter(|value| !runs(value, today));
-    let others: Vec<String> = others.cloned().collect();
-    for value in &others {
-        let mut with = today.clone();
-        if with.set(&knob.name, value).is_ok() {
-            let contradictions = with.contradictions().into_iter();
-            problems.extend(contradictions.map(|wrong| Problem::with(wrong.what, wrong.remedy)));
-        }
-    }
-    if others.is_empty() {
-        problems.push(Problem::with(
-            format!("{} has one value, which runs today already", knob.name),
-            format!("give others too, such as --knobs {}=V1,V2", knob.name),
-        ));
-    }
-    knob.values = others;
-    problems
-}
-
 /// The arms by what they set alone.
 pub fn goal(goal: Goal) -> Goal {
     match goal {
@@ -200,7 +98,7 @@ pub fn of_servers(asked: &Asked) -> Vec<Problem> {
         .collect()
 }
 
-fn no_knob(knob: &str, place: &str) -> Problem {
+pub fn no_knob(knob: &str, place: &str) -> Problem {
     Problem::with(
         format!("{knob}{place} is a server's, and --workload-command starts none"),
         "leave it out; allocator, malloc_arena_max, malloc_conf, tcmalloc.*, mimalloc.*, gc.*, thread_timeslice, yjit, gemfile, \
@@ -209,7 +107,7 @@ fn no_knob(knob: &str, place: &str) -> Problem {
 }
 
 /// Its knobs that a command's environment does not hold.
-fn of_a_server(overlay: &Overlay) -> Vec<String> {
+pub fn of_a_server(overlay: &Overlay) -> Vec<String> {
     let of_catalogue = overlay.of_catalogue().filter(|knob| {
         knob.place != Place::Environment
             || knob.variable.starts_with(SETUP)
@@ -232,6 +130,8 @@ fn not_for_commands(request: &Request, goal: &Goal) -> Vec<Problem> {
             ));
         }
     };
+    // Of a run of --since that is refused itself.
+    let quick = (request.quick.clone()).filter(|_| request.since.is_none());
     for asked in [
         &request.command,
         &request.server_config,
@@ -244,7 +144,8 @@ fn not_for_commands(request: &Request, goal: &Goal) -> Vec<Problem> {
             Goal::Tune => &None,
             Goal::Arms { .. } => &request.budget,
         },
-        &request.quick,
+        &request.since,
+        &quick,
         &request.threads,
         &request.workers,
         &request.least,
@@ -394,85 +295,6 @@ mod tests {
         assert_eq!(named(arm(&[])), own("as-it-is", "as it is"));
         assert_eq!(named(again), own("as-it-is-again", "as it is (again)"));
         assert_eq!(named(arm(&[("yjit", "on")])), own("yjit-on", "yjit=on"));
-    }
-
-    /// The knobs as they are tried, what runs today, and what is wrong.
-    fn searched_for(
-        command: &str,
-        knobs: &[&str],
-        baseline: Option<&str>,
-    ) -> (Vec<String>, String, Vec<String>) {
-        let asked = |text: &&str| Asked::new(*text, "--knobs");
-        let request = Request {
-            workload_command: Some(Asked::new(command, "--workload-command")),
-            knobs: knobs.iter().map(asked).collect(),
-            baseline: baseline.map(|text| Asked::new(text, "--baseline")),
-            ..Request::default()
-        };
-        let mut problems = Vec::new();
-        let (knobs, today) = searched(&request, &mut problems);
-        let shown = |knob: &SearchKnob| format!("{}={}", knob.name, knob.values.join(","));
-        let problems = problems.iter().map(ToString::to_string).collect();
-        (
-            knobs.iter().map(shown).collect(),
-            today.to_string(),
-            problems,
-        )
-    }
-
-    #[test]
-    fn what_runs_today_is_the_baseline_s_value_and_else_the_first_of_a_placeholder() {
-        let command = "sidekiq -c {concurrency}";
-        let knobs = ["value.concurrency=5,10,25", "gc.malloc_limit=32MiB"];
-        let (tried, today, wrong) = searched_for(command, &knobs, None);
-        let others = ["value.concurrency=10,25", "gc.malloc_limit=32MiB"];
-        assert_eq!(
-            (tried, today.as_str(), wrong),
-            (
-                others.map(str::to_owned).to_vec(),
-                "value.concurrency=5",
-                Vec::new()
-            )
-        );
-        let baseline = "value.concurrency=10,env.QUEUE=low";
-        let (tried, today, wrong) = searched_for(command, &knobs[..1], Some(baseline));
-        assert_eq!(tried, ["value.concurrency=5,25"]);
-        assert_eq!(today, "env.QUEUE=low, value.concurrency=10");
-        assert_eq!(wrong, [""; 0]);
-    }
-
-    #[test]
-    fn a_search_without_anything_to_try_or_with_knobs_of_a_server_is_refused() {
-        let command = "sidekiq -c {concurrency}";
-        for (knobs, baseline, said) in [
-            (&[][..], None, "no knob is named"),
-            (&["value.concurrency=5"], None, "has one value"),
-            (&["value.size=5,6"], None, "value.size fills nothing"),
-            (&["threads=1,2"], None, "threads in --knobs is a server's"),
-            (&["warmup=on"], None, "warmup is a server's"),
-            (&["yjit=on"], Some("workers=2"), "workers in --baseline is"),
-            (&["yjit=on"], Some("pool=2"), "pool is a server's"),
-            (
-                &["malloc_arena_max=2"],
-                Some("allocator=jemalloc"),
-                "malloc_arena_max means nothing to jemalloc",
-            ),
-        ] {
-            let (_, _, wrong) = searched_for(command, knobs, baseline);
-            assert_eq!(wrong.len(), 1, "{knobs:?}: {wrong:?}");
-            assert!(wrong[0].contains(said), "{wrong:?}");
-        }
-        // What is usual for a server and means nothing here is left out.
-        let (tried, _, wrong) = searched_for(command, &["usual"], None);
-        assert_eq!(wrong, [""; 0]);
-        assert!(
-            tried.contains(&"malloc_arena_max=2".to_owned()),
-            "{tried:?}"
-        );
-        assert!(
-            !tried.iter().any(|knob| knob.starts_with("warmup")),
-            "{tried:?}"
-        );
     }
 
     #[test]

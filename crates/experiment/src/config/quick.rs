@@ -12,6 +12,10 @@ pub fn budget(request: &Request) -> Option<Asked> {
 /// What takes longer than a quick run has, or gives it another time.
 pub fn misfit(request: &Request) -> Option<Problem> {
     let quick = request.quick.as_ref()?;
+    if request.workload_command.is_some() {
+        // A run of a command is never quick, and refused as such.
+        return None;
+    }
     let typed = |asked: &&Asked| asked.origin == "--budget";
     if let Some(budget) = request.budget.as_ref().filter(typed) {
         let why = format_args!("{} takes {}", quick.origin, budget::QUICK);

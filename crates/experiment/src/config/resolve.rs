@@ -10,7 +10,9 @@ use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_headers, parse_latency,
     parse_settings,
 };
-use super::{ServiceRequest, check, command, placeholders, quick, search_knobs, server};
+use super::{
+    ServiceRequest, check, command, command_knobs, placeholders, quick, search_knobs, server,
+};
 use crate::budget;
 use crate::earlier::Earlier;
 use crate::request::{Arm, Experiment, Goal, MOST_BLOCKS, Service, Total};
@@ -46,7 +48,7 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
     let mut workload_command = command::resolved(&request, &goal, &mut all.0);
     let knobs = match (&mut workload_command, &goal) {
         (Some(command), Goal::Tune) => {
-            let (knobs, today) = command::searched(&request, &mut all.0);
+            let (knobs, today) = command_knobs::searched(&request, &mut all.0);
             command.today = today;
             knobs
         }
@@ -76,7 +78,7 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
     let kind = server::kind(&request, &mut all.0);
     let front = server::front(&request, &mut all.0);
     let baseline = |asked: &Asked| match &goal {
-        // Its own part of the request is resolved with it.
+        // The baseline of a command is resolved with the command.
         Goal::Tune if workload_command.is_some() => Ok(kind.defaults()),
         Goal::Tune => parse_settings(asked, kind.defaults()),
         Goal::Arms { .. } => parse_arm(asked, &Arm::of(kind.defaults())).map(|arm| arm.settings),

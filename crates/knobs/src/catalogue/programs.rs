@@ -55,7 +55,7 @@ pub const KNOBS: &[Knob] = &[
             REQUESTS,
             "off",
             "1000",
-            "Workers are forked from worker 0, and once more after so many of its requests; 0: only when asked to.",
+            "Workers are forked from worker 0, and once more after so many of its requests; 0: only on request (SIGURG).",
         )
     },
     directive(

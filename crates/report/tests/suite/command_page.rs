@@ -179,7 +179,7 @@ fn the_page_of_a_search_says_what_became_of_each_and_where_its_runs_went() {
     let page = flat(&page(&document, style));
     for said in [
         "What became of each - jemalloc: won",
-        "4 runs (1 of what runs today to see what one takes, 2 in elimination rounds, 1 in the deciding comparison)",
+        "4 runs (1 of today's configuration in the pilot, 2 in elimination rounds, 1 in the deciding comparison)",
         "elimination, block 3, jemalloc: it failed (exit status 7)",
         "The answer rests on wall time alone.",
     ] {

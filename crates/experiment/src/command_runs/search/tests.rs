@@ -4,11 +4,12 @@ use crate::scripted::{Script, normal, scratch, tuned, typed};
 use crate::session;
 use run::{Answer, CommandArm, Document, MemorySample};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a run with these values takes, seconds, and how many MiB its processes have; `None` where it fails.
 type Takes = fn(&BTreeMap<String, String>) -> Option<(f64, u64)>;
 
-/// The document of a search for jobs of which the truth is known, each run 1 % from it.
+/// The document of a search for jobs of which the truth is known, each run 1 % from it, and its memory 2 %.
 fn searched(knobs: &[&str], budget: &str, takes: Takes) -> Result<Document, Stopped> {
     let experiment = tuned(7, |request| {
         request.workload_command = Some(Asked::new("drain {threads_of_it} {batch}", "a test"));
@@ -29,6 +30,8 @@ fn searched(knobs: &[&str], budget: &str, takes: Takes) -> Result<Document, Stop
         let (wall_s, mib) = truth.unwrap_or((1.0, 1));
         let wall_s = wall_s * (0.01 * normal(&asked.id)).exp();
         script.pass(wall_s);
+        let memory = (0.02 * normal(&format!("memory of {}", asked.id))).exp();
+        let pss_bytes = ((mib << 20) as f64 * memory) as u64;
         Ok(CommandRun {
             id: asked.id.clone(),
             stage: asked.stage,
@@ -42,8 +45,8 @@ fn searched(knobs: &[&str], budget: &str, takes: Takes) -> Result<Document, Stop
             exit: Some(0),
             samples: vec![MemorySample {
                 at_s: 1.0,
-                rss_bytes: (mib + 9) << 20,
-                pss_bytes: Some(mib << 20),
+                rss_bytes: pss_bytes + (9 << 20),
+                pss_bytes: Some(pss_bytes),
             }],
         })
     };
@@ -127,7 +130,7 @@ fn what_runs_today_stays_where_nothing_is_ahead_of_it() {
     assert!(
         verdict
             .sentence
-            .starts_with("Keep value.threads_of_it=5: nothing"),
+            .starts_with("Keep value.threads_of_it=5: no other configuration was faster"),
         "{}",
         verdict.sentence
     );
@@ -139,6 +142,28 @@ fn of_equal_values_none_is_said_to_be_faster() {
     let document = searched(&["value.batch=1,2,3"], "20m", |_| Some((10.0, 60))).unwrap();
     let verdict = document.verdict.as_ref().unwrap();
     assert_eq!(verdict.answer, Answer::Keep, "{}", verdict.sentence);
+}
+
+/// Redis goes away after the pilot.
+#[test]
+fn an_outage_is_no_answer() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let takes: Takes = |_| (RUNS.fetch_add(1, Ordering::Relaxed) == 0).then_some((10.0, 60));
+    let stopped = searched(&[THREADS], "20m", takes).unwrap_err();
+    assert_eq!(
+        stopped.to_string(),
+        "value.threads_of_it=5 failed in every elimination round: it failed"
+    );
+}
+
+#[test]
+fn where_all_others_fail_the_answer_says_so() {
+    let takes: Takes = |values| (threads(values) == 5).then_some((10.0, 60));
+    let document = searched(&[THREADS], "20m", takes).unwrap();
+    assert_eq!(
+        document.verdict.unwrap().sentence,
+        "Keep value.threads_of_it=5: all runs of the other configurations failed, the last: it failed"
+    );
 }
 
 #[test]
