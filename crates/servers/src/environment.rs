@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use crate::agent;
 use crate::spec::{ServerCommand, ServerSpec};
 
+/// With it a Puma that has the gem's plugin would draw an arm of an experiment in production, and have the arm's settings.
+const EXPERIMENT: &str = "POWERBAND_EXPERIMENT";
+
 /// The server's environment on top of powerband's own (`inherited` looks that up): what the user
 /// gave, then the settings under test, which win.
 pub(crate) fn environment(
@@ -20,6 +23,7 @@ pub(crate) fn environment(
         .clone()
         .or_else(|| rack.clone())
         .unwrap_or_else(|| "production".into());
+    let in_experiment = given(EXPERIMENT).is_some();
     let injected = spec.agent.as_ref().map(|agent| {
         agent::injection(
             &agent.lib_dir,
@@ -41,8 +45,9 @@ pub(crate) fn environment(
     }
     env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
     env.insert("PORT".into(), port.to_string());
-    // A Puma with the gem's plugin would draw an arm of an experiment in production, and have its settings.
-    env.insert("POWERBAND_EXPERIMENT".into(), String::new());
+    if in_experiment {
+        env.insert(EXPERIMENT.into(), String::new());
+    }
     env.extend(
         injected
             .into_iter()
@@ -103,6 +108,17 @@ mod tests {
         ] {
             assert_eq!(env.get(key).map(String::as_str), Some(value), "{key}");
         }
+    }
+
+    #[test]
+    fn a_measured_server_is_in_no_experiment() {
+        let spec = spec(3, ServerCommand::Custom { words: vec![] });
+        let env = |experiment: Option<&str>| {
+            let inherited = |key: &str| experiment.filter(|_| key == EXPERIMENT).map(str::to_owned);
+            environment(&spec, 4000, inherited).get(EXPERIMENT).cloned()
+        };
+        assert_eq!(env(Some("arms.toml")).as_deref(), Some(""));
+        assert_eq!(env(None), None);
     }
 
     #[test]
