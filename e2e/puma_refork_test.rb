@@ -35,14 +35,7 @@ class PumaReforkTest < PowerbandTest
   def write(app, reforks_after:, env: "", hook: "true")
     configuration = File.join(@dir, "puma.rb")
     File.write(configuration, "fork_worker #{reforks_after}\nworker_check_interval 1\n")
-    File.write(File.join(@dir, "powerband.toml"), <<~TOML)
-      [app]
-      dir = "#{File.join(APPS, app)}"
-      [app.env]
-      HELD_MS = 1
-      WAIT_MS = 40
-      #{env}
-      [server]
+    write_server("puma", <<~TOML, app: app, env: env)
       config = "#{configuration}"
       [hooks]
       before_trial = "#{hook}"

@@ -76,7 +76,7 @@ class ServersTest < PowerbandTest
 
   def test_falcon_whose_application_does_not_load
     skip_without "falcon"
-    write("falcon", "", app: "broken_boot")
+    write_server("falcon", "", app: "broken_boot")
     ended = powerband("compare", "workers=1", "workers=2", "--config", "powerband.toml", "--rehearse", "--runs", runs)
     assert_match(/the server died.*RuntimeError: broken_boot: this application refuses to start/, ended.err)
     assert_nothing_left_running
@@ -86,7 +86,7 @@ class ServersTest < PowerbandTest
   def test_falcon_of_which_one_process_ends
     skip_without "falcon"
     died = File.join(@dir, "died")
-    write("falcon", <<~TOML, app: "dies", env: "DIES_AFTER = 700\nDIES_ONCE = #{died.inspect}")
+    write_server("falcon", <<~TOML, app: "dies", env: "DIES_AFTER = 700\nDIES_ONCE = #{died.inspect}")
       [hooks]
       before_trial = "rm -f #{died}"
     TOML
@@ -119,7 +119,7 @@ class ServersTest < PowerbandTest
   end
 
   def test_what_does_not_go_together_is_told_at_once
-    write("unicorn", <<~TOML)
+    write_server("unicorn", <<~TOML)
       tls = true
       [[arm]]
       name = "threads"
@@ -133,14 +133,14 @@ class ServersTest < PowerbandTest
     ended = powerband("compare", "--config", "powerband.toml")
     assert_refused ended, 2, /nothing stands in front that could speak TLS/, /one request at a time/,
                    /passenger\.min_instances is set, and no Passenger is started/, /workers = 0, and unicorn needs one/
-    write("thin", "")
+    write_server("thin", "")
     assert_refused powerband("compare", "threads=1", "threads=2", "--config", "powerband.toml"), 2,
                    /server\.kind.*"thin".*puma, unicorn, pitchfork, falcon or passenger/
-    write("falcon", "")
+    write_server("falcon", "")
     assert_refused powerband("compare", "threads=5", "preload=true", "--config", "powerband.toml"), 2,
                    /a process of falcon serves its requests in fibers of one thread/,
                    /Falcon never loads the application before it forks/
-    write("pitchfork", "[baseline]\npreload = false\n")
+    write_server("pitchfork", "[baseline]\npreload = false\n")
     assert_refused powerband("compare", "workers=1", "workers=2", "--config", "powerband.toml"), 2,
                    /Pitchfork always loads the application before it forks/
     assert_refused powerband("compare", "workers=1", "pitchfork.refork_after=false,50", "--config", "powerband.toml"), 2,
@@ -151,7 +151,7 @@ class ServersTest < PowerbandTest
   private
 
   def rehearsed(kind, rest)
-    write(kind, rest)
+    write_server(kind, rest)
     ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--runs", runs, "--json", within: 180)
     assert_equal 0, ended.code, ended.to_s
     assert_valid_run_document ended.out
@@ -161,19 +161,5 @@ class ServersTest < PowerbandTest
   # nginx says when a request came, so that the queue before the application is known.
   def assert_queued(document)
     document.fetch("arms").each { |arm| assert_operator arm.fetch("time").fetch("queue_ms"), :>=, 0 }
-  end
-
-  def write(kind, rest, app: "io", env: "")
-    File.write(File.join(@dir, "powerband.toml"), <<~TOML)
-      [app]
-      dir = "#{File.join(APPS, app)}"
-      [app.env]
-      HELD_MS = 1
-      WAIT_MS = 40
-      #{env}
-      [server]
-      kind = "#{kind}"
-      #{rest}
-    TOML
   end
 end

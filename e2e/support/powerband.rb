@@ -133,6 +133,21 @@ class PowerbandTest < Minitest::Test
     [BINARY, verb, *words, "--app", File.join(APPS, app), "--window", window, "--runs", runs]
   end
 
+  # powerband.toml of one of the purpose-made applications, with a server of this kind.
+  def write_server(kind, rest, app: "io", env: "")
+    File.write(File.join(@dir, "powerband.toml"), <<~TOML)
+      [app]
+      dir = "#{File.join(APPS, app)}"
+      [app.env]
+      HELD_MS = 1
+      WAIT_MS = 40
+      #{env}
+      [server]
+      kind = "#{kind}"
+      #{rest}
+    TOML
+  end
+
   # Debian has no package of some servers.
   def skip_without(gem)
     skip "the gem #{gem} is not installed" if Gem::Specification.find_all_by_name(gem).empty?

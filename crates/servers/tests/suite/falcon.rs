@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::support::{
-    App, SLOW, eventually, get, is_gone, kill, never, start, stop_during_a_request, without_falcon,
-    working_in,
+    App, RAISED, RAISES, SLOW, await_flights_of, died, eventually, get, is_gone, kill, start,
+    stop_during_a_request, without_falcon,
 };
-use servers::{ServerCommand, ServerSpec, StartError};
+use servers::{ServerCommand, ServerSpec};
 
 fn falcon(app: &App, workers: u16) -> ServerSpec {
     let command = ServerCommand::Falcon {
@@ -68,16 +68,9 @@ fn an_application_that_raises_ends_the_attempt_with_its_last_lines() {
     if without_falcon() {
         return;
     }
-    let app = App::new("raise 'the moon is in the wrong house'\n");
-    let Err(StartError::Died(died)) = servers::start(&falcon(&app, 2), &never) else {
-        panic!("it must not start");
-    };
-    let message = died.to_string();
-    assert!(
-        message.contains("the moon is in the wrong house"),
-        "{message}"
-    );
-    assert_eq!(working_in(app.path()), [0; 0]);
+    let app = App::new(RAISES);
+    let message = died(&app, &falcon(&app, 2));
+    assert!(message.contains(RAISED), "{message}");
 }
 
 #[test]
@@ -109,13 +102,5 @@ fn the_agent_reaches_the_processes_that_serve() {
     let mut workers = server.own_pids();
     workers.remove(&server.server_pid());
     assert_eq!(workers.len(), 2);
-    eventually("each process that serves has a flight file", || {
-        let flights = crate::support::flights(&flight_dir);
-        let of = |pid: &u32| {
-            flights
-                .iter()
-                .any(|name| name.starts_with(&format!("{pid}-")))
-        };
-        flights.len() == 2 && workers.iter().all(of)
-    });
+    await_flights_of(&flight_dir, &workers);
 }

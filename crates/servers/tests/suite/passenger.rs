@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::{
-    App, all_pids, eventually, get, is_gone, kill, never, start, without_passenger,
+    App, RAISED, RAISES, all_pids, eventually, get, is_gone, kill, never, start, without_passenger,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use servers::{Nginx, PassengerSpec, ServerCommand, ServerSpec, StartError};
@@ -150,13 +150,10 @@ fn an_application_that_raises_shows_its_last_lines() {
     if without_passenger() {
         return;
     }
-    let app = App::new("raise 'the moon is in the wrong house'\n");
+    let app = App::new(RAISES);
     let spec = passenger(&app, 1, true, PassengerSpec::default());
     let message = servers::start(&spec, &never).unwrap_err().to_string();
-    assert!(
-        message.contains("the moon is in the wrong house"),
-        "{message}"
-    );
+    assert!(message.contains(RAISED), "{message}");
     // Passenger writes a report with the whole environment.
     let report = message.split_once("passenger-error-").expect(&message).0;
     let folder = report.rsplit_once(' ').unwrap().1;

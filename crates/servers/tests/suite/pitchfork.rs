@@ -1,12 +1,13 @@
 //! Real Pitchforks under a real guard, where the gem is installed: what differs from Unicorn.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::support::{
-    App, SLOW, eventually, get, is_gone, never, start, stop_during_a_request, without_pitchfork,
-    working_in,
+    App, RAISED, RAISES, SLOW, await_flights_of, died, eventually, get, is_gone, start,
+    stop_during_a_request, without_pitchfork,
 };
-use servers::{PreforkServer, PreforkSpec, ServerCommand, ServerSpec, StartError};
+use servers::{PreforkServer, PreforkSpec, ServerCommand, ServerSpec};
 
 fn asked() -> PreforkSpec {
     PreforkSpec::of(PreforkServer::Pitchfork, vec!["pitchfork".into()])
@@ -130,7 +131,7 @@ fn an_application_that_raises_ends_the_attempt_with_its_last_lines() {
         return;
     }
     for (config_ru, config) in [
-        ("raise 'the moon is in the wrong house'\n", ""),
+        (RAISES, ""),
         (
             "run ->(env) { [200, {}, []] }\n",
             "after_worker_fork { |_, _| raise 'the moon is in the wrong house' }\n",
@@ -138,16 +139,8 @@ fn an_application_that_raises_ends_the_attempt_with_its_last_lines() {
     ] {
         let app = App::new(config_ru);
         app.write("config/pitchfork.rb", config);
-        let Err(StartError::Died(died)) = servers::start(&pitchfork(&app, 2, asked()), &never)
-        else {
-            panic!("it must not start");
-        };
-        let message = died.to_string();
-        assert!(
-            message.contains("the moon is in the wrong house"),
-            "{message}"
-        );
-        assert_eq!(working_in(app.path()), [0; 0]);
+        let message = died(&app, &pitchfork(&app, 2, asked()));
+        assert!(message.contains(RAISED), "{message}");
     }
 }
 
@@ -181,15 +174,7 @@ fn the_agent_reaches_the_workers_alone() {
             std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("cmdline"));
         title.is_ok_and(|title| title.contains(" worker["))
     };
-    let workers: Vec<u32> = server.own_pids().into_iter().filter(is_worker).collect();
+    let workers: BTreeSet<u32> = server.own_pids().into_iter().filter(is_worker).collect();
     assert_eq!(workers.len(), 2);
-    eventually("each worker has a flight file", || {
-        let flights = crate::support::flights(&flight_dir);
-        let of = |pid: &u32| {
-            flights
-                .iter()
-                .any(|name| name.starts_with(&format!("{pid}-")))
-        };
-        flights.len() == 2 && workers.iter().all(of)
-    });
+    await_flights_of(&flight_dir, &workers);
 }

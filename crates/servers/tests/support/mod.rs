@@ -1,5 +1,6 @@
 //! Applications in temporary folders, and the guard that `examples/serve.rs` is.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use servers::guard::GuardProgram;
-use servers::{Agent, Running, ServerSpec, Settings};
+use servers::{Agent, Running, ServerSpec, Settings, StartError};
 use tempfile::TempDir;
 
 pub struct App {
@@ -124,6 +125,19 @@ pub fn stop_during_a_request(app: &App, server: Running) {
     assert_eq!(asking.join().unwrap(), "done");
 }
 
+/// An application that does not load, and a part of what it prints then.
+pub const RAISES: &str = "raise 'the moon is in the wrong house'\n";
+pub const RAISED: &str = "the moon is in the wrong house";
+
+/// The message of a server that does not start because of its application. It leaves no process.
+pub fn died(app: &App, spec: &ServerSpec) -> String {
+    let Err(StartError::Died(died)) = servers::start(spec, &never) else {
+        panic!("it must not start");
+    };
+    assert_eq!(working_in(app.path()), [0; 0]);
+    died.to_string()
+}
+
 /// The processes whose current folder this is.
 pub fn working_in(folder: &Path) -> Vec<u32> {
     let folder = folder.canonicalize().unwrap();
@@ -147,6 +161,20 @@ pub fn agent(cache: &Path, flight_dir: &Path) -> Agent {
         ext_path: servers::agent::ensure_built(&gem, &ruby, cache, || ()).unwrap(),
         flight_dir: flight_dir.to_path_buf(),
     }
+}
+
+/// Waits until each of these processes has a flight file, and no other one.
+pub fn await_flights_of(flight_dir: &Path, pids: &BTreeSet<u32>) {
+    let recorded = || {
+        let names = flights(flight_dir);
+        let pids = names
+            .iter()
+            .filter_map(|name| name.split('-').next()?.parse().ok());
+        pids.collect::<BTreeSet<u32>>()
+    };
+    eventually("each of these processes has a flight file", || {
+        recorded() == *pids && flights(flight_dir).len() == pids.len()
+    });
 }
 
 /// The names of the flight files of all processes.
