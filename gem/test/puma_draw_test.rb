@@ -56,6 +56,15 @@ class PumaDrawTest < Minitest::Test
     end
   end
 
+  def test_a_draw_that_hangs_is_ended_and_puma_serves
+    with_program("#!/bin/sh\necho $$ >\"$0.pid\"\nexec sleep 600\n") do |_, program|
+      said = said_by(launcher, "hung.toml", program:, patience: 0.5)
+
+      assert_match(/the draw took longer than 0.5 s\n.*no arm is drawn/, said)
+      assert_raises(Errno::ESRCH) { Process.kill(0, Integer(File.read("#{program}.pid"))) }
+    end
+  end
+
   def test_a_program_that_is_not_there
     assert_match(%r{POWERBAND_BINARY = /none/x: there is no program.*\n.*b.toml: no arm is drawn},
                  said_by(launcher, "b.toml", program: "/none/x"))
@@ -86,10 +95,10 @@ class PumaDrawTest < Minitest::Test
     Launcher.new(Binder.new(inherited, activated), { restart_cmd: restart_cmd }, ["false"], Dir.pwd)
   end
 
-  def said_by(launcher, file, program:)
+  def said_by(launcher, file, program:, **)
     before = ENV.fetch("POWERBAND_BINARY", nil)
     ENV["POWERBAND_BINARY"] = program
-    _, err = capture_io { Powerband::PumaDraw.new(launcher, file: file).become_an_arm }
+    _, err = capture_io { Powerband::PumaDraw.new(launcher, file: file, **).become_an_arm }
     err
   ensure
     ENV["POWERBAND_BINARY"] = before

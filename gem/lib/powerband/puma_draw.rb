@@ -24,9 +24,10 @@ module Powerband
     # The longest draw, seconds: the agent may have to be compiled.
     PATIENCE = 120
 
-    def initialize(launcher, file: ENV[VARIABLE].to_s)
+    def initialize(launcher, file: ENV[VARIABLE].to_s, patience: PATIENCE)
       @launcher = launcher
       @file = file
+      @patience = patience
     end
 
     # Returns if no arm is drawn: an experiment does not keep a server from starting.
@@ -63,16 +64,19 @@ module Powerband
       end
     end
 
+    # What the command prints. It ends with Puma, too: a signal to Puma's process group does not reach it.
     def said_by(*command)
       Open3.popen2e(*command, pgroup: true) do |input, output, thread|
         input.close
-        said = Timeout.timeout(PATIENCE) { output.read }.scrub
+        said = Timeout.timeout(@patience) { output.read }.scrub
         raise Impossible, said.gsub(/^powerband: /, "") unless thread.value.success?
 
         said
-      rescue Timeout::Error
+      rescue Timeout::Error, SignalException => e
         Process.kill(:KILL, -thread.pid)
-        raise Impossible, "the draw took longer than #{PATIENCE} s"
+        raise e if e.is_a?(SignalException)
+
+        raise Impossible, "the draw took longer than #{@patience} s"
       end
     end
   end
