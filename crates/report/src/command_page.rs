@@ -6,7 +6,7 @@ use crate::figures::{
 };
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, align_left, table};
-use run::{CommandArm, CommandRuns, Document, Kind, Metric, Stage};
+use run::{Answer, CommandArm, CommandRuns, Document, Kind, Metric, Stage};
 
 /// Writes what stands between the answer and the warnings.
 pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
@@ -213,7 +213,15 @@ fn stages(command: &CommandRuns) -> String {
 /// What several comparisons at once mean for the reader.
 pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
     let said = match command.comparisons.len() {
-        _ if document.kind == Kind::Tune => "The answer rests on wall time alone. ".to_owned(),
+        _ if document.kind == Kind::Tune => {
+            let needs_less =
+                (document.verdict.as_ref()).is_some_and(|v| v.answer == Answer::Smaller);
+            let figures = match needs_less {
+                true => "wall time and peak memory",
+                false => "wall time alone",
+            };
+            format!("The answer rests on {figures}. ")
+        }
         0 | 1 => String::new(),
         several => format!(
             "{several} comparisons stand side by side, each with its own interval and error rate of {:.0} %: the more there \

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::agent;
 use crate::spec::{ServerCommand, ServerSpec};
 
-/// With it a Puma that has the gem's plugin would draw an arm of an experiment in production, and have the arm's settings.
-const EXPERIMENT: &str = "POWERBAND_EXPERIMENT";
+/// The variable that names the file of an experiment in production. With it a Puma that has the gem's plugin draws an arm.
+pub const EXPERIMENT: &str = "POWERBAND_EXPERIMENT";
 
 /// The server's environment on top of powerband's own (`inherited` looks that up): what the user
 /// gave, then the settings under test, which win.
@@ -46,6 +46,7 @@ pub(crate) fn environment(
     env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
     env.insert("PORT".into(), port.to_string());
     if in_experiment {
+        // A measured server has the settings under test, and no arm's.
         env.insert(EXPERIMENT.into(), String::new());
     }
     env.extend(

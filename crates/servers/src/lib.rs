@@ -60,6 +60,7 @@ mod words;
 pub use bundler::bundles;
 pub use configured::{configuration, configured};
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
+pub use environment::EXPERIMENT;
 pub use error::{Died, StartError};
 pub use falcon::default_falcon_command;
 pub use files::private_file;

@@ -198,7 +198,7 @@ struct InRuby {
     keep: &'static str,
     /// Makes `says`, the rest of a ready worker's line.
     says: &'static str,
-    /// A Ruby condition with its `||`: true where the process that has ended is no worker.
+    /// Ruby: a condition for processes that are not workers, such as a mold, followed by `||`.
     no_worker: &'static str,
 }
 
@@ -218,7 +218,7 @@ fn of_unicorn(settings: Settings, pid: &str) -> InRuby {
 
 /// Pitchfork always preloads. The application chooses its queues, too. An application may close all files that a new mold
 /// inherits, except those that Pitchfork knows (`Pitchfork::Info.close_all_ios!`), so the file of ready workers is made known to
-/// it. A mold is no worker: Pitchfork ends if the first mold fails, and makes another one if a later mold fails.
+/// it. Powerband ignores the end of a mold: if the first one fails, Pitchfork ends, and if a later one fails, it makes another.
 fn of_pitchfork(asked: &PreforkSpec) -> InRuby {
     let after = asked.refork_after.as_ref();
     let after = after.map(|counts| format!("refork_after {counts}\n"));

@@ -12,9 +12,6 @@ use std::process::Command;
 /// What the agent takes for "stay off" (`gem/lib/powerband/config.rb`).
 const OFF: [&str; 3] = ["0", "false", "off"];
 
-/// The variable in place of `--experiment`.
-const EXPERIMENT: &str = "POWERBAND_EXPERIMENT";
-
 /// What puts the agent into a command and all that it starts: variables on top of the environment.
 pub(super) fn injection(
     gem: Option<&Path>,
@@ -72,7 +69,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
     command.args(words);
     command.envs(drawn).envs(variables);
     // A Puma with the plugin, or a `run` within the command, would draw again.
-    command.env_remove(EXPERIMENT);
+    command.env_remove(servers::EXPERIMENT);
     let folder = args
         .flight_dir
         .unwrap_or_else(super::flight_root::flight_root);

@@ -1,7 +1,7 @@
 //! What the runs come to, in the document's words.
 
 use super::judged;
-use super::{hopeless, runs};
+use super::{hopeless, last_failure, runs};
 use crate::arms::{several, side_by_side};
 use crate::deciding::Measured;
 use crate::error::Stopped;
@@ -40,10 +40,9 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
         false => arms[1..].iter().flat_map(of).flatten().collect(),
     };
     if comparisons.is_empty() && !rehearse {
-        let why = found.iter().rev().find_map(|run| run.failed.as_deref());
         return Err(Stopped::NoAnswer(format!(
             "no block has two runs that succeeded: {}",
-            why.unwrap_or_default()
+            last_failure(found)
         )));
     }
     let verdict = match rehearse {

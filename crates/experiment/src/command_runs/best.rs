@@ -1,6 +1,6 @@
 //! What a search over a command's knobs comes to: the winner against what runs today, and what is as good, in the document's words.
 
-use super::{answer, judged, runs};
+use super::{answer, judged, last_failure, runs};
 use crate::deciding::{self, Measured};
 use crate::error::Stopped;
 use crate::judge::Judging;
@@ -31,21 +31,19 @@ pub fn conclude(
         })
         .collect();
     if winner != *baseline && comparisons.is_empty() {
-        let why = found.iter().rev().find_map(|run| run.failed.as_deref());
         return Err(Stopped::NoAnswer(format!(
             "no block of the deciding comparison has two runs that succeeded: {}",
-            why.unwrap_or_default()
+            last_failure(found)
         )));
     }
     let in_race = |today: bool| {
         let race = found.iter().filter(|run| run.stage == Stage::Race);
         race.filter(move |run| (run.arm == baseline.name) == today)
     };
-    let last_failure = || found.iter().rev().find_map(|run| run.failed.as_deref());
     if in_race(true).next().is_some() && !in_race(true).any(CommandRun::counts) {
         return Err(Stopped::NoAnswer(format!(
             "{baseline} failed in every elimination round: {}",
-            last_failure().unwrap_or_default()
+            last_failure(found)
         )));
     }
     let others_failed = !in_race(false).any(CommandRun::counts);
@@ -68,7 +66,7 @@ pub fn conclude(
         margin: procedure.store.document.plan.margin,
         wall: comparisons.first(),
         failed,
-        others_failed: others_failed.then(|| last_failure().unwrap_or_default()),
+        others_failed: others_failed.then(|| last_failure(found)),
         as_good: as_good(procedure, searched, outcome, arms),
     };
     // The search goes by medians; a claim needs the comparison.

@@ -183,6 +183,13 @@ fn runs<'a>(procedure: &'a Procedure<'_>) -> &'a [CommandRun] {
     command.map_or(&[], |command| command.runs.as_slice())
 }
 
+/// Why the last run that failed did; empty where none failed.
+fn last_failure(runs: &[CommandRun]) -> &str {
+    let mut latest_first = runs.iter().rev();
+    let failed = latest_first.find_map(|run| run.failed.as_deref());
+    failed.unwrap_or_default()
+}
+
 /// Why an arm is given up: its runs have all failed, two of them or more.
 fn hopeless<'a>(runs: &'a [CommandRun], arm: &str) -> Option<&'a str> {
     let mine: Vec<&CommandRun> = runs.iter().filter(|run| run.arm == arm).collect();

@@ -130,7 +130,7 @@ fn not_for_commands(request: &Request, goal: &Goal) -> Vec<Problem> {
             ));
         }
     };
-    // Of a run of --since that is refused itself.
+    // --since implies a quick run, and is refused itself.
     let quick = (request.quick.clone()).filter(|_| request.since.is_none());
     for asked in [
         &request.command,

@@ -22,16 +22,6 @@ pub fn searched(request: &Request, problems: &mut Vec<Problem>) -> (Vec<SearchKn
             return Default::default();
         }
     };
-    if knobs.is_empty() && settings.is_empty() {
-        let asked = request.workload_command.as_ref();
-        problems.push(Problem::with(
-            format!(
-                "{}: no knob is named whose values tune could try with the command",
-                asked.map_or("--workload-command", |asked| &asked.origin)
-            ),
-            "name one with its values, such as --knobs value.concurrency=5,10,25 for {concurrency} in the command",
-        ));
-    }
     let is_of_server = |knob: &SearchKnob| {
         let values = knob.values.iter();
         let mut overlays = values.filter_map(|value| Overlay::of(&[(&knob.name, value)]).ok());
@@ -56,6 +46,16 @@ pub fn searched(request: &Request, problems: &mut Vec<Problem>) -> (Vec<SearchKn
         problems.extend(without_today(knob, &mut today, request));
     }
     knobs.retain(|knob| !knob.usual || !knob.values.is_empty());
+    if knobs.is_empty() && settings.is_empty() {
+        let asked = request.workload_command.as_ref();
+        problems.push(Problem::with(
+            format!(
+                "{}: no knob is named whose values tune could try with the command",
+                asked.map_or("--workload-command", |asked| &asked.origin)
+            ),
+            "name one with its values, such as --knobs value.concurrency=5,10,25 for {concurrency} in the command",
+        ));
+    }
     problems.extend(of_several_bundles(&knobs, &today));
     problems.extend(without_allocator(&knobs, &today));
     (knobs, today)

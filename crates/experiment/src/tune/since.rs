@@ -45,8 +45,8 @@ pub fn candidates(
     candidates
 }
 
-/// Writes down whether the answer of the earlier run is still right. It is no longer right only where a deciding comparison had it, or
-/// where it broke a limit.
+/// Records whether the earlier answer is still right. *No longer right* needs evidence: a deciding comparison with this answer, or a
+/// limit that it broke.
 pub fn judge(document: &mut Document, earlier: &Earlier) {
     let Some(verdict) = &document.verdict else {
         return;
