@@ -49,7 +49,7 @@ module Experiments
 
   def unit_of(file, arm) = units_of(file, arm, 1).first
 
-  # Units that draw an arm. Before the experiment there is no draw: it is made as if that had begun.
+  # Units that draw this arm. They can be asked once the experiment has begun.
   def units_of(file, arm, count)
     await("the start of the experiment") { dry_run(file, "web-0").include?(" in period ") }
     names = (0..).lazy.map { |number| "web-#{number}" }
