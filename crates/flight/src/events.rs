@@ -12,10 +12,12 @@ mod header;
 mod place;
 
 pub use ask::{Ask, Trace, is_traced_until};
+pub(crate) use ask::{Wanted, open_request};
 pub use bursts::{Burst, Bursts, InnerCall, RequestBursts, bursts};
 pub use doing::Doing;
 pub use error::EventsError;
 pub use file::{MAX_EVENTS_BYTES, bursts_path, events_path, read_events, read_header};
+pub(crate) use file::{open, read_at};
 pub use header::{EventsHeader, EventsState, Mode};
 
 use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};

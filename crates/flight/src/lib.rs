@@ -30,6 +30,7 @@ mod ring;
 mod saved;
 mod setup;
 mod snapshot;
+pub mod survivors;
 mod tally;
 mod totals;
 mod unrecorded;

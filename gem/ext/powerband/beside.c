@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +37,13 @@ pb_beside_open(const char *suffix, int flags, char *reason, size_t reason_size)
     if (fd < 0) snprintf(reason, reason_size, "cannot open %s: %s", name, strerror(errno));
     close(folder);
     return fd;
+}
+
+bool
+pb_beside_private(const struct stat *file, uint64_t size)
+{
+    return S_ISREG(file->st_mode) && file->st_uid == geteuid() && (file->st_mode & 077) == 0 &&
+           (uint64_t)file->st_size == size && (uint64_t)file->st_blocks * 512 >= size;
 }
 
 void

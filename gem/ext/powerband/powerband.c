@@ -17,6 +17,7 @@
 #include "pools.h"
 #include "queue_time.h"
 #include "request.h"
+#include "survivors.h"
 #include "threads.h"
 #include "trace.h"
 
@@ -214,6 +215,7 @@ Init_powerband(void)
     pb_gvl_init();
     pb_gc_init();
     pb_heap_init();
+    pb_survivors_init();
     pthread_atfork(NULL, NULL, after_fork_in_child);
 
     rb_define_singleton_method(native, "available?", native_available, 0);

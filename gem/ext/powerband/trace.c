@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "events.h"
 #include "mapping.h"
+#include "survivors.h"
 
 #define LARGEST (UINT64_C(1) << 30)
 #define MOST_THREADS 65536u
@@ -125,9 +126,7 @@ sound(const struct pb_events_header *asked, const struct stat *file, uint64_t re
            asked->event_size == sizeof(struct pb_event) && asked->event_offset >= threads_end &&
            asked->event_offset % sizeof(struct pb_event) == 0 && asked->event_offset <= LARGEST &&
            asked->event_capacity <= LARGEST / sizeof(struct pb_event) &&
-           S_ISREG(file->st_mode) && file->st_uid == geteuid() && (file->st_mode & 077) == 0 &&
-           (uint64_t)file->st_size == asked->event_offset + asked->event_capacity * sizeof(struct pb_event) &&
-           (uint64_t)file->st_blocks * 512 >= (uint64_t)file->st_size;
+           pb_beside_private(file, asked->event_offset + asked->event_capacity * sizeof(struct pb_event));
 }
 
 static bool
@@ -185,6 +184,31 @@ end(void)
 }
 
 static VALUE
+begin_survivors(VALUE unused)
+{
+    pb_survivors_begin();
+    return Qnil;
+}
+
+static VALUE
+end_survivors(VALUE unused)
+{
+    pb_survivors_end();
+    return Qnil;
+}
+
+/* A beginning or an end that raised leaves nothing behind. Returns a tag as above. */
+static int
+survivors(VALUE (*body)(VALUE))
+{
+    const int tag = protected(body, Qnil);
+
+    if (tag || !pb_survivors_on) pb_survivors_drop();
+    pb_trace_mapped = pb_survivors_on;
+    return tag;
+}
+
+static VALUE
 attend(RB_BLOCK_CALL_FUNC_ARGLIST(unused, given))
 {
     struct pb_thread *thread = (struct pb_thread *)given;
@@ -195,9 +219,11 @@ attend(RB_BLOCK_CALL_FUNC_ARGLIST(unused, given))
     if (attending) return Qnil;
     attending = true;
     if (header && (over || asked != pb_trace_seen || !pb_events_trace_goes_on())) tag = end();
-    if (!tag && !header && asked != pb_trace_seen) {
+    if (pb_survivors_on && (asked != pb_trace_seen || pb_survivors_due())) tag = survivors(end_survivors);
+    if (!tag && !header && !pb_survivors_on && asked != pb_trace_seen) {
         pb_trace_seen = asked;
-        if (asked != 0 && map(asked)) tag = protected(enter_all, Qtrue);
+        if (asked != 0 && pb_survivors_asked(asked)) tag = survivors(begin_survivors);
+        else if (asked != 0 && map(asked)) tag = protected(enter_all, Qtrue);
         else if (asked != 0) pb_flight_fault();
     }
     if (!tag && header && !over && thread->traced_in != traces) tag = protected(enter_current, (VALUE)thread);
@@ -214,6 +240,7 @@ pb_trace_attend(struct pb_thread *thread)
     const uint64_t asked = __atomic_load_n(&pb_flight.header->trace_request, __ATOMIC_RELAXED);
     VALUE mask;
 
+    if (asked == pb_trace_seen && pb_survivors_on && !pb_survivors_due()) return;
     if (asked == pb_trace_seen && !over && thread->traced_in == traces && pb_events_trace_goes_on()) return;
     mask = rb_hash_new();
     rb_hash_aset(mask, rb_cObject, ID2SYM(rb_intern("never")));
@@ -223,7 +250,9 @@ pb_trace_attend(struct pb_thread *thread)
 void
 pb_trace_stop(void)
 {
-    const int tag = header && !attending ? end() : 0;
+    int tag = header && !attending ? end() : 0;
+
+    if (pb_survivors_on && !attending) tag = survivors(end_survivors);
 
     pb_trace_seen = 0;
     if (tag) rb_jump_tag(tag);
@@ -233,6 +262,7 @@ void
 pb_trace_forget(void)
 {
     header = NULL;
+    pb_survivors_forget();
     pb_trace_mapped = false;
     pb_trace_seen = 0;
     attending = false;

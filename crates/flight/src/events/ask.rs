@@ -30,6 +30,17 @@ pub struct Ask {
     pub mono_ns: u64,
 }
 
+/// The file that a recording is asked for with.
+pub(crate) struct Wanted<'a> {
+    pub path: PathBuf,
+    pub request: u64,
+    /// Its length.
+    pub bytes: u64,
+    pub header: Vec<u8>,
+    /// Offsets of fields for instants, and how long after the file is made those are.
+    pub deadlines: &'a [(u64, u64)],
+}
+
 /// A trace that was asked for. Dropping it leaves everything as it is; [`Trace::withdraw`] takes it back.
 #[derive(Debug)]
 pub struct Trace {
@@ -49,19 +60,36 @@ impl Trace {
     /// When there is no room, or a file cannot be made or written, or the flight file and its folder belong to different
     /// users.
     pub fn ask(flight: &Path, snapshot: &Snapshot, ask: Ask) -> Result<Self, EventsError> {
-        let path = events_path(flight);
+        let header = header(&snapshot.header, &ask);
+        let wanted = Wanted {
+            path: events_path(flight),
+            request: ask.request,
+            bytes: header.layout.end(),
+            header: header.to_bytes(),
+            deadlines: &[(DEADLINE_OFFSET, ask.duration_ns)],
+        };
+        Self::ask_for(flight, &wanted)
+    }
+
+    /// The same for any kind of file.
+    pub(crate) fn ask_for(flight: &Path, wanted: &Wanted) -> Result<Self, EventsError> {
+        let path = wanted.path.clone();
         let place = Place::of(flight)?;
         let owner = place.owner(flight)?;
         // Next to its place under another name, so that the agent finds it whole or not at all.
-        let making = path.with_extension(format!("events-{:016x}", ask.request));
+        let mut making = path.clone().into_os_string();
+        making.push(format!("-{:016x}", wanted.request));
+        let making = PathBuf::from(making);
         let named = |file: &File| {
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
             let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-            let deadline = now_ns.saturating_add(ask.duration_ns).to_le_bytes();
-            file.write_all_at(&deadline, DEADLINE_OFFSET)?;
+            for (offset, duration_ns) in wanted.deadlines {
+                let deadline = now_ns.saturating_add(*duration_ns).to_le_bytes();
+                file.write_all_at(&deadline, *offset)?;
+            }
             place.rename(&making, &path)
         };
-        let made = make(&place, &making, owner, &header(&snapshot.header, &ask)).and_then(|file| {
+        let made = make(&place, &making, owner, wanted).and_then(|file| {
             named(&file).map_err(|source| failed(&path, source))?;
             Ok(file)
         });
@@ -73,9 +101,9 @@ impl Trace {
             flight: flight.to_owned(),
             path,
             file,
-            request: ask.request,
+            request: wanted.request,
         };
-        trace.write_request(ask.request).inspect_err(|_| {
+        trace.write_request(wanted.request).inspect_err(|_| {
             let _ = trace.place.remove(&trace.path);
         })?;
         Ok(trace)
@@ -87,6 +115,11 @@ impl Trace {
     /// When the header cannot be read.
     pub fn header(&self) -> Result<EventsHeader, EventsError> {
         file::header(&self.file, &self.path)
+    }
+
+    /// The very file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// Where the events are.
@@ -124,10 +157,15 @@ impl Trace {
 /// Until when (`CLOCK_MONOTONIC`) another reader's trace of this process goes on; `None` when there is none.
 #[must_use]
 pub fn is_traced_until(flight: &Path) -> Option<u64> {
-    let request = request_of(flight).ok().filter(|&request| request != 0)?;
+    let request = open_request(flight)?;
     let header = file::read_header(&events_path(flight)).ok()?;
     let goes_on = header.request == request && header.state != EventsState::Over;
     goes_on.then_some(header.deadline_mono_ns)
+}
+
+/// The number under which a reader asked the process of this flight file for a recording and has not taken it back.
+pub(crate) fn open_request(flight: &Path) -> Option<u64> {
+    request_of(flight).ok().filter(|&request| request != 0)
 }
 
 fn request_of(flight: &Path) -> Result<u64, EventsError> {
@@ -161,9 +199,9 @@ fn make(
     place: &Place,
     path: &Path,
     owner: (u32, u32),
-    header: &EventsHeader,
+    wanted: &Wanted,
 ) -> Result<File, EventsError> {
-    let bytes = header.layout.end();
+    let bytes = wanted.bytes;
     let no_room = |source| EventsError::NoRoom {
         path: path.to_owned(),
         bytes,
@@ -181,7 +219,7 @@ fn make(
             .map_err(no_room)?;
         at += length;
     }
-    file.write_all_at(&header.to_bytes(), 0).map_err(no_room)?;
+    file.write_all_at(&wanted.header, 0).map_err(no_room)?;
     let made = file.metadata().map_err(|source| failed(path, source))?;
     if made.blocks() * 512 < bytes {
         return Err(EventsError::NothingSetAside {

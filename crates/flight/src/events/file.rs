@@ -77,7 +77,7 @@ pub(super) fn header(file: &File, path: &Path) -> Result<EventsHeader, EventsErr
 }
 
 /// Opening a named pipe would wait for its writer, and a link in a folder that others may write to lead anywhere.
-pub(super) fn open(path: &Path, access: OFlags) -> Result<File, EventsError> {
+pub(crate) fn open(path: &Path, access: OFlags) -> Result<File, EventsError> {
     open_at(rustix::fs::CWD, path, path, access)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn open_at(
 }
 
 /// Fills `buffer` from `offset`, as far as the file goes; says how far that was.
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], offset + filled as u64) {
