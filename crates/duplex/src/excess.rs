@@ -7,12 +7,10 @@
 //! interval of the difference excludes zero exactly when McNemar's test does.
 
 use crate::estimate::ALPHA;
+use stats::wilson;
 
 /// Exact up to so many tosses.
 const EXACT: u64 = 1_000;
-
-/// Degrees of freedom at which Student's t stands for the normal distribution, a little wide.
-const NEARLY_NORMAL: u32 = 300;
 
 /// A difference of shares with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,14 +56,6 @@ impl Excess {
     }
 }
 
-/// A share with its 95 % interval; there are some requests.
-pub fn share(count: u64, requests: u64) -> [f64; 3] {
-    let (low, high) = wilson(count as f64, requests as f64, ALPHA);
-    let share = count as f64 / requests as f64;
-    // At the ends it is a bound itself, but for rounding.
-    [share, low.min(share).max(0.0), high.max(share).min(1.0)]
-}
-
 /// The share below which as many as `count` of `tosses` have at most this probability.
 fn lower(count: u32, tosses: u32, tail: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -81,15 +71,6 @@ fn lower(count: u32, tosses: u32, tail: f64) -> f64 {
         }
     }
     low
-}
-
-fn wilson(count: f64, tosses: f64, alpha: f64) -> (f64, f64) {
-    let z = stats::student_two_sided(alpha, NEARLY_NORMAL);
-    let share = count / tosses;
-    let spread = z * (share * (1.0 - share) / tosses + z * z / (4.0 * tosses * tosses)).sqrt();
-    let scale = 1.0 + z * z / tosses;
-    let centre = share + z * z / (2.0 * tosses);
-    ((centre - spread) / scale, (centre + spread) / scale)
 }
 
 #[cfg(test)]

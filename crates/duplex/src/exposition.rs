@@ -5,7 +5,7 @@ use exposition::{Text, join, label};
 use run::Outcome;
 use run::duplex::{Comparison, Document, Figure, PRIMARY, Purpose};
 
-use crate::excess::{self, Excess};
+use crate::excess::Excess;
 
 /// No share is shown of fewer answers.
 const LEAST_ANSWERS: u64 = 30;
@@ -65,7 +65,7 @@ pub fn exposition(document: &Document) -> String {
         "Answers of a shadow that differ from the primary's in anything, of those compared",
         answers()
             .filter(|(_, one)| one.compared >= LEAST_ANSWERS)
-            .map(|(labels, one)| (labels, excess::share(one.differ, one.compared)))
+            .map(|(labels, one)| (labels, stats::share(one.differ, one.compared)))
             .collect(),
     );
     let beside_twin = answers().filter_map(|(labels, one)| {

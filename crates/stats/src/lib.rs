@@ -22,6 +22,7 @@ mod pilot;
 mod race;
 mod randomised;
 mod ranking;
+mod share;
 mod signed_rank;
 mod sizes;
 mod slope;
@@ -48,6 +49,7 @@ pub use randomised::{
     randomised, ratio_p,
 };
 pub use ranking::{Ranking, ranking};
+pub use share::{share, wilson};
 pub use signed_rank::{RankInterval, SignedRank};
 pub use sizes::{Range, Size, smallest};
 pub use slope::{Slope, theil_sen};

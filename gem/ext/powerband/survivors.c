@@ -8,6 +8,7 @@
 #include <ruby.h>
 #include <ruby/debug.h>
 #include <ruby/ractor.h>
+#include <string.h>
 #include <sys/random.h>
 #include "clock.h"
 #include "flight.h"

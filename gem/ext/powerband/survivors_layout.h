@@ -52,7 +52,7 @@ struct pb_survivors_header {
     uint32_t frames;
     uint32_t sites;
     struct pb_origin origin;
-    char zeros[3896];
+    char zeros[3904];
 };
 
 /* Without padding: what follows has any length. */
