@@ -6,12 +6,12 @@
 
 #define SITES 16384u
 #define FRAMES 16384u
-#define STEPS (1u << 20)
+#define STEPS (1u << 21)
 /* At most half of the places of an index are taken, so that a search ends soon. */
 #define SITE_PLACES (2 * SITES)
 #define FRAME_PLACES (2 * FRAMES)
 
-/* Some 13 MB, of which only what is used is ever touched. An index holds numbers from 1. */
+/* Some 20 MB, of which only what is used is ever touched. An index holds numbers from 1. */
 static struct tables {
     struct pb_site sites[SITES];
     uint32_t site_index[SITE_PLACES];

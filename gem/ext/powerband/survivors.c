@@ -19,6 +19,14 @@
 /* Three markings make an object old, and one more shows that the rest is not going to be. */
 #define MARKINGS_AFTER 4
 
+/* Ruby 3.2 counts an object's age in the two bits of RUBY_FL_PROMOTED; from 3.3 on it is one, set of old objects alone. The
+ * function came with 3.3. */
+#ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+#define AGES_KNOWN true
+#else
+#define AGES_KNOWN false
+#endif
+
 bool pb_survivors_on;
 
 static struct {
@@ -215,7 +223,7 @@ on_gone(VALUE tracepoint, void *unused)
 }
 
 static VALUE
-ractors(VALUE unused)
+ractors(void)
 {
     return rb_funcall(rb_cRactor, rb_intern("count"), 0);
 }
@@ -236,14 +244,10 @@ is_default_collector(void)
 static enum pb_survivors_refusal
 refusal(void)
 {
-#ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
-    /* Ruby 3.2 keeps an object's age in two bits of which RUBY_FL_PROMOTED is both: not known to be read right. */
-    return PB_REFUSED_RUBY;
-#else
+    if (!AGES_KNOWN) return PB_REFUSED_RUBY;
     if (!is_default_collector()) return PB_REFUSED_COLLECTOR;
-    if (ractors(Qnil) != INT2FIX(1)) return PB_REFUSED_RACTORS;
+    if (ractors() != INT2FIX(1)) return PB_REFUSED_RACTORS;
     return PB_REFUSED_NOT;
-#endif
 }
 
 static void

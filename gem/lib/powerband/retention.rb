@@ -5,7 +5,7 @@ module Powerband
   # opened its own. Several may do so at once: a file that another has removed is no error.
   class Retention
     # The names that contract/flight-v1.md, events-v1.md and setup-v1.md give; nothing else in the folder is ours.
-    NAME = /\A(?:(?<stem>(?<pid>\d+)-(?<start>\d+)-\h{8})\.(?<kind>flight|events(?:-\h{16})?|bursts)
+    NAME = /\A(?:(?<stem>(?<pid>\d+)-(?<start>\d+)-\h{8})\.(?<kind>flight|events(?:-\h{16})?|survivors(?:-\h{16})?|bursts)
               |(?<stem>setup-(?<pid>\d+)-(?<start>\d+))\.(?<kind>json(?:-\h{8})?))\z/x
     MAGIC = "PBFLIGHT"
     # A start must not wait for a folder of any size: the next process takes the rest.
