@@ -41,6 +41,7 @@ mod search;
 mod sending;
 mod settings;
 mod since;
+pub mod survivors;
 pub mod trace;
 pub mod trial;
 mod typed;

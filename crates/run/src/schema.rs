@@ -3,7 +3,7 @@
 
 use crate::{
     advise, calc, capacity, capture, collections, counters, doctor, document, duplex, inspect,
-    load, memory, predict, production, trace, validation,
+    load, memory, predict, production, survivors, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -41,6 +41,7 @@ pub fn contracts() -> Vec<Contract> {
             MEMORY_COMPARISON,
         ),
         contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
+        contract::<survivors::Document>("survivors-v1", survivors::SCHEMA, SURVIVORS),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
         contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
         contract::<production::Document>("verdict-v1", production::SCHEMA, VERDICT),
@@ -100,6 +101,12 @@ const PREDICT: &str = "# The predict document, version 1\n\n\
      `_us`; rates are per second; shares are plain numbers from 0 to 1; intervals are of 90 %. An absent or `null`\n\
      field was not asked for or is not known; it never means zero. What stands behind each figure is in\n\
      `docs/predict.md`.\n";
+
+const SURVIVORS: &str = "# The survivors document, version 1\n\n\
+     What `powerband trace --survivors --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/survivors-v1.schema.json` is the same for machines. Times are seconds; sizes are bytes; shares are plain\n\
+     numbers from 0 to 1. An absent or `null` field is not known; it never means zero. How objects are sampled and what\n\
+     each figure means is in `docs/trace.md`; the file that the agent writes is `contract/survivors-file-v1.md`.\n";
 
 const TRACE: &str = "# The trace document, version 1\n\n\
      What `powerband trace --json` prints about the file for Perfetto that it wrote. Generated from the types in\n\

@@ -3,12 +3,18 @@
 //! [`timeline`] turns one process's events into slices that nest; [`write_chrome`] and [`picture`] show those of all.
 //! Where events come from is `flight`'s business, where the bytes go `cli`'s.
 
+mod advice;
 mod chrome;
+mod flame;
 mod picture;
 mod stack;
+mod survivors;
 mod timeline;
 
+pub use advice::{Change, advice};
 pub use chrome::write_chrome;
+pub use flame::{write_folded, write_speedscope};
 pub use picture::picture;
 pub use stack::{Slice, What};
+pub use survivors::{Fate, Sites, sites};
 pub use timeline::{Origin, ProcessTimeline, ThreadTimeline, Waiting, timeline};
