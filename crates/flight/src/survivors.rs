@@ -341,12 +341,7 @@ impl SurvivorsAsk {
     pub fn read(&self) -> Result<Survivors, SurvivorsError> {
         let header = self.bytes(HEADER_SIZE)?;
         let used = u64_at(&header, 112).unwrap_or(0);
-        let length = self
-            .0
-            .file()
-            .metadata()
-            .map_err(|e| self.failed(e))?
-            .len();
+        let length = self.0.file().metadata().map_err(|e| self.failed(e))?.len();
         parse_survivors(&self.bytes(length.min(used.saturating_add(HEADER_SIZE as u64)) as usize)?)
     }
 

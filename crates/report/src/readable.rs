@@ -4,7 +4,7 @@ use crate::sheet::Sheet;
 use crate::{
     Style, advise_page, calc_page, capacity, capture_page, collections_page, doctor_page,
     duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page,
-    validation, verdict_page,
+    survivors_page, validation, verdict_page,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,6 +34,7 @@ pub enum Readable {
     Calc(Box<run::calc::Document>),
     Capture(Box<run::capture::Document>),
     Collections(Box<run::collections::Document>),
+    Survivors(Box<run::survivors::Document>),
     Advise(Box<run::advise::Document>),
     Verdict(Box<run::production::Document>),
 }
@@ -75,11 +76,12 @@ impl Readable {
             "calc" => decoded(text).map(Readable::Calc),
             "capture" => decoded(text).map(Readable::Capture),
             "collections" => decoded(text).map(Readable::Collections),
+            "survivors" => decoded(text).map(Readable::Survivors),
             "advise" => decoded(text).map(Readable::Advise),
             "verdict" => decoded(text).map(Readable::Verdict),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, trace --gc, mirror, doctor, advise, verdict, calc or capture info"
+                 memory, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, calc or capture info"
             )),
         }
     }
@@ -111,6 +113,7 @@ impl Readable {
             Readable::Calc(calculated) => calc_page::sheet(calculated, style),
             Readable::Capture(held) => capture_page::sheet(held, ENDPOINTS, style),
             Readable::Collections(logged) => collections_page::sheet(logged, style),
+            Readable::Survivors(found) => survivors_page::sheet(found, style),
             Readable::Advise(advice) => advise_page::sheet(advice, style),
             Readable::Verdict(verdict) => verdict_page::sheet(verdict, style),
         }

@@ -32,28 +32,40 @@ const LOADING: [&str; 6] = [
 ];
 /// Calls whose result depends on nothing but their arguments.
 const PURE: [&str; 6] = [
-    ".parse(", ".compile(", ".load(", ".strptime(", "Regexp.new(", "Regexp.union(",
+    ".parse(",
+    ".compile(",
+    ".load(",
+    ".strptime(",
+    "Regexp.new(",
+    "Regexp.union(",
 ];
 
 /// Changes that the site suggests; `totals` are all sampled objects that became old and that died young, `code` the line of
 /// code of [`Sites::making`] if it is known.
 #[must_use]
 pub fn advice(sites: &Sites, site: &Site, totals: [u64; 2], code: Option<&str>) -> Vec<Change> {
-    let counts = |fate: Fate, total: u64| {
-        let count = fate.count(site);
-        count >= FEWEST && count as f64 >= LEAST_SHARE * total as f64
-    };
     let mut changes = Vec::new();
-    if counts(Fate::Old, totals[0]) {
+    if is_worth_a_word(site, Fate::Old, totals[0]) {
         let at_first_use = code.is_some_and(|code| code.contains("||="));
         if at_first_use || site.steps.iter().any(|step| loads(sites, step)) {
             changes.push(Change::MoveToBoot);
         }
     }
-    if counts(Fate::Young, totals[1]) {
+    if is_worth_a_word(site, Fate::Young, totals[1]) {
         changes.extend(of_short_lived(sites, site, code));
     }
     changes
+}
+
+/// Whether nothing would be said of the site, whatever its line of code is.
+#[must_use]
+pub fn is_negligible(site: &Site, totals: [u64; 2]) -> bool {
+    !is_worth_a_word(site, Fate::Old, totals[0]) && !is_worth_a_word(site, Fate::Young, totals[1])
+}
+
+fn is_worth_a_word(site: &Site, fate: Fate, total: u64) -> bool {
+    let count = fate.count(site);
+    count >= FEWEST && count as f64 >= LEAST_SHARE * total as f64
 }
 
 fn loads(sites: &Sites, step: &Step) -> bool {
@@ -124,13 +136,16 @@ fn has_constant_list(code: &str, open: char, close: char) -> bool {
     };
     let before = |from: usize| bare[..from].chars().next_back();
     // Behind a name it is an index, and behind a space and a call it may be a block: a hash literal has a key.
-    bare.match_indices(open)
-        .any(|(from, _)| !before(from).is_some_and(|c| c.is_alphanumeric() || c == ']' || c == ')') && within(from))
+    bare.match_indices(open).any(|(from, _)| {
+        !before(from).is_some_and(|c| c.is_alphanumeric() || c == ']' || c == ')') && within(from)
+    })
 }
 
 fn is_constant(inside: &str, list: bool) -> bool {
     let has_key = inside.contains("=>") || inside.contains(": ");
-    let words = inside.split([',', ' ', '[', ']']).filter(|word| !word.is_empty());
+    let words = inside
+        .split([',', ' ', '[', ']'])
+        .filter(|word| !word.is_empty());
     let mut any = false;
     let only_literals = words.into_iter().all(|word| {
         any = true;
@@ -170,20 +185,32 @@ mod tests {
         assert_eq!(short_lived("String", "  x == 'paid'"), [Change::Freeze]);
         assert_eq!(short_lived("String", "  x == \"#{a}\""), []);
         assert_eq!(short_lived("String", "  x.to_s # 'paid'"), []);
-        assert_eq!(short_lived("Array", "  %i[a b].include?(x) || [1, :b, 'c'].include?(x)"), [Change::Constant]);
+        assert_eq!(
+            short_lived("Array", "  %i[a b].include?(x) || [1, :b, 'c'].include?(x)"),
+            [Change::Constant]
+        );
         assert_eq!(short_lived("Array", "  [x, 1]"), []);
         assert_eq!(short_lived("Array", "  x[1]"), []);
-        assert_eq!(short_lived("Hash", "  f({ a: 1, \"b\" => nil })"), [Change::Constant]);
+        assert_eq!(
+            short_lived("Hash", "  f({ a: 1, \"b\" => nil })"),
+            [Change::Constant]
+        );
         assert_eq!(short_lived("Hash", "  f({ a: b })"), []);
         assert_eq!(short_lived("Hash", "  f { 1 }"), []);
         assert_eq!(short_lived("Regexp", "  /#{x}/"), [Change::Constant]);
-        assert_eq!(short_lived("Money", "  Money.parse(text)"), [Change::Memoise]);
+        assert_eq!(
+            short_lived("Money", "  Money.parse(text)"),
+            [Change::Memoise]
+        );
         assert_eq!(short_lived("Money", "  Money.from(text)"), []);
     }
 
     #[test]
     fn what_a_function_in_c_made_is_not_the_lines_own() {
-        assert_eq!(advised("String", &[(2, 0), (0, 3)], [0, 50], "x.join('a')"), []);
+        assert_eq!(
+            advised("String", &[(2, 0), (0, 3)], [0, 50], "x.join('a')"),
+            []
+        );
     }
 
     #[test]
@@ -198,7 +225,10 @@ mod tests {
     #[test]
     fn of_few_objects_nothing_is_said() {
         assert_eq!(advised("Regexp", &[(0, 3)], [0, 9], "/a/"), []);
-        let all = sites([&recording(vec![frame("/a", "a")], vec![site("Regexp", &[(0, 3)], 0, 20)])]);
+        let all = sites([&recording(
+            vec![frame("/a", "a")],
+            vec![site("Regexp", &[(0, 3)], 0, 20)],
+        )]);
         assert_eq!(advice(&all, &all.sites[0], [0, 3_000], Some("/a/")), []);
     }
 
@@ -207,6 +237,9 @@ mod tests {
         let mut one = site("String", &[(0, 3)], 0, 20);
         one.died_bytes = 20 * LARGE;
         let all = sites([&recording(vec![frame("/a", "a")], vec![one])]);
-        assert_eq!(advice(&all, &all.sites[0], [0, 100], None), [Change::Stream]);
+        assert_eq!(
+            advice(&all, &all.sites[0], [0, 100], None),
+            [Change::Stream]
+        );
     }
 }

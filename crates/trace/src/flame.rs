@@ -26,12 +26,20 @@ pub fn write_speedscope(
         .collect();
     let mut profiles = Vec::new();
     for (fate, name) in FATES {
-        profiles.push(profile(sites, &stacks, &format!("objects that {name}"), "none", |site| {
-            fate.count(site).saturating_mul(u64::from(every))
-        }));
-        profiles.push(profile(sites, &stacks, &format!("bytes of objects that {name}"), "bytes", |site| {
-            fate.bytes(site).saturating_mul(u64::from(every))
-        }));
+        profiles.push(profile(
+            sites,
+            &stacks,
+            &format!("objects that {name}"),
+            "none",
+            |site| fate.count(site).saturating_mul(u64::from(every)),
+        ));
+        profiles.push(profile(
+            sites,
+            &stacks,
+            &format!("bytes of objects that {name}"),
+            "bytes",
+            |site| fate.bytes(site).saturating_mul(u64::from(every)),
+        ));
     }
     let document = json!({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
@@ -56,7 +64,9 @@ fn profile(
         let weights = sites.sites.iter().map(&weight);
         stacks.iter().zip(weights).filter(|(_, weight)| *weight > 0)
     };
-    let total: u64 = weighed().map(|(_, weight)| weight).fold(0, u64::saturating_add);
+    let total: u64 = weighed()
+        .map(|(_, weight)| weight)
+        .fold(0, u64::saturating_add);
     json!({
         "type": "sampled", "name": name, "unit": unit, "startValue": 0, "endValue": total,
         "samples": weighed().map(|(stack, _)| stack).collect::<Vec<_>>(),
@@ -89,14 +99,17 @@ impl Frames {
 
     fn step(&mut self, sites: &Sites, step: &Step) -> usize {
         let all = &mut self.all;
-        *self.steps.entry((step.frame, step.line)).or_insert_with(|| {
-            let frame = &sites.frames[step.frame];
-            all.push(match step.line {
-                0 => json!({"name": frame.label}),
-                line => json!({"name": frame.label, "file": frame.path, "line": line}),
-            });
-            all.len() - 1
-        })
+        *self
+            .steps
+            .entry((step.frame, step.line))
+            .or_insert_with(|| {
+                let frame = &sites.frames[step.frame];
+                all.push(match step.line {
+                    0 => json!({"name": frame.label}),
+                    line => json!({"name": frame.label, "file": frame.path, "line": line}),
+                });
+                all.len() - 1
+            })
     }
 }
 
@@ -161,12 +174,19 @@ mod tests {
         assert_eq!(profiles[0]["weights"], json!([200, 100]));
         assert_eq!(profiles[0]["endValue"], 300);
         assert_eq!(profiles[1]["weights"], json!([8_000, 4_000]));
-        assert_eq!(profiles[2]["weights"], json!([500]), "no sample without a weight");
+        assert_eq!(
+            profiles[2]["weights"],
+            json!([500]),
+            "no sample without a weight"
+        );
         let named: Vec<&Value> = (profiles[0]["samples"][0].as_array().unwrap().iter())
             .map(|index| &frames[index.as_u64().unwrap() as usize]["name"])
             .collect();
         assert_eq!(named, ["block in A;a", "Integer#times", "String"]);
-        assert_eq!(frames[0], json!({"name": "block in A;a", "file": "/a.rb", "line": 3}));
+        assert_eq!(
+            frames[0],
+            json!({"name": "block in A;a", "file": "/a.rb", "line": 3})
+        );
     }
 
     #[test]

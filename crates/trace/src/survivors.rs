@@ -56,7 +56,10 @@ pub fn sites<'a>(recordings: impl IntoIterator<Item = &'a Survivors>) -> Sites {
             })
             .collect();
         for site in &recording.sites {
-            let steps = site.steps.iter().map(|step| (numbers[step.frame], step.line));
+            let steps = site
+                .steps
+                .iter()
+                .map(|step| (numbers[step.frame], step.line));
             let key = (site.class.as_str(), steps.collect::<Vec<_>>());
             let stack = key.1.clone();
             let index = *known.entry(key).or_insert_with(|| {

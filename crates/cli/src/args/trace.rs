@@ -13,6 +13,18 @@ pub struct TraceArgs {
     /// Ruby's garbage collections one by one, from the log that the agent always keeps
     #[arg(long, conflicts_with_all = ["gvl", "duration", "output", "svg", "buffer", "keep"])]
     pub gc: bool,
+    /// Call sites whose objects become old, and those of which the most die young; of a sample of the objects that processes make
+    #[arg(long, conflicts_with_all = ["gvl", "gc", "output", "svg", "keep"])]
+    pub survivors: bool,
+    /// With --survivors: sample one object in so many, by chance; fewer cost less and say less
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub every: u32,
+    /// With --survivors: write a flame graph for https://www.speedscope.app
+    #[arg(long, value_name = "FILE", requires = "survivors")]
+    pub speedscope: Option<PathBuf>,
+    /// With --survivors: write folded stacks, which https://profiler.firefox.com opens
+    #[arg(long, value_name = "FILE", requires = "survivors")]
+    pub folded: Option<PathBuf>,
     /// With --gc: only collections of this last period, e.g. 10m
     #[arg(long, value_name = "DURATION", requires = "gc")]
     pub last: Option<String>,
@@ -31,7 +43,7 @@ pub struct TraceArgs {
     /// Draw the timeline as well
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Memory for events, of all processes together
+    /// Memory for events or call sites, of all processes together
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub buffer: String,
     /// Leave the .events files in the folder, for predict, which reads the cost of accepting a connection from them

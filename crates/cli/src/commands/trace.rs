@@ -1,7 +1,9 @@
-//! `trace`: what the threads of a server do, for Perfetto: asks its processes for their events, waits, writes; or its collections.
+//! `trace`: what the threads of a server do, for Perfetto: asks its processes for their events, waits, writes; or its collections; or
+//! which call sites' objects survive.
 
 mod ask;
 mod gc;
+mod survivors;
 mod write;
 
 use crate::args::TraceArgs;
@@ -32,9 +34,12 @@ pub fn trace(args: TraceArgs) -> Result<u8, Failure> {
     if args.gc {
         return gc::gc(args);
     }
+    if args.survivors {
+        return survivors::survivors(args);
+    }
     let json = args.speech.json;
     let wanted = resolve(args)?;
-    write::possible(&wanted)?;
+    write::possible(std::iter::once(&wanted.output).chain(&wanted.svg))?;
     let recordings = if wanted.target.is_dir() {
         ask::processes(&wanted)?
     } else {
@@ -51,10 +56,10 @@ pub fn trace(args: TraceArgs) -> Result<u8, Failure> {
 
 fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
     let mut problems = Vec::new();
-    if !args.gvl {
+    if !args.gvl && !args.survivors {
         problems.push(Problem::with(
             "nothing to trace",
-            "say what: --gvl records who holds Ruby's lock, --gc prints its garbage collections",
+            "say what: --gvl records who holds Ruby's lock, --gc prints its garbage collections, --survivors samples which objects become old",
         ));
     }
     let asked = Asked::new(args.duration, "--for");

@@ -36,6 +36,10 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", read.sources.join(", ")),
             ("version", version(&read.powerband_version)),
         ],
+        Readable::Survivors(found) => vec![
+            ("read", found.read_at.clone()),
+            ("folder", found.source.clone()),
+        ],
         Readable::Collections(logged) => vec![
             ("read", logged.read_at.clone()),
             ("from", logged.source.clone()),

@@ -171,6 +171,7 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         | Readable::Calc(_)
         | Readable::Capture(_)
         | Readable::Collections(_)
+        | Readable::Survivors(_)
         | Readable::Doctor(_)
         | Readable::Validation(_)
         | Readable::Verdict(_) => Vec::new(),

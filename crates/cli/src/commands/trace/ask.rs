@@ -5,6 +5,7 @@ use crate::signals::Signals;
 use crate::time_bar::TimeBar;
 use crate::{Failure, output};
 use flight::events::{Ask, Events, EventsState, Trace, events_path, is_traced_until, read_events};
+use flight::survivors::is_sampled_until;
 use flight::{FlightFile, Life, Snapshot};
 use run::trace::Silent;
 use std::os::unix::fs::MetadataExt;
@@ -51,7 +52,7 @@ pub fn file(path: &Path) -> Result<Recordings, Failure> {
 /// All living processes under a folder, or those that were named.
 pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
     let signals = Signals::taken()?;
-    let living = living(wanted)?;
+    let living = hooked(living(wanted)?)?;
     let mut recordings = Recordings {
         found: Vec::new(),
         silent: Vec::new(),
@@ -117,10 +118,17 @@ fn ask(path: &Path, snapshot: &Snapshot, wanted: &Wanted, bytes: u64) -> Result<
         wall_ns: now_ns(rustix::time::ClockId::Realtime),
         mono_ns: now_ns(rustix::time::ClockId::Monotonic),
     };
-    if is_traced_until(path).is_some_and(|until| until > ask.mono_ns) {
+    refuse_another(path, ask.mono_ns)?;
+    Trace::ask(path, snapshot, ask).map_err(|e| e.to_string())
+}
+
+/// A process records for one reader at a time.
+pub fn refuse_another(flight: &Path, now_ns: u64) -> Result<(), String> {
+    let until = is_traced_until(flight).or_else(|| is_sampled_until(flight));
+    if until.is_some_and(|until| until > now_ns) {
         return Err("another powerband trace records it; wait until that has ended".to_owned());
     }
-    Trace::ask(path, snapshot, ask).map_err(|e| e.to_string())
+    Ok(())
 }
 
 fn read(path: &Path, trace: &Trace, snapshot: &Snapshot) -> Result<(Events, Origin), String> {
@@ -134,7 +142,8 @@ fn read(path: &Path, trace: &Trace, snapshot: &Snapshot) -> Result<(Events, Orig
     Ok((events, origin))
 }
 
-fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failure> {
+/// The living processes under a folder, or those that were named; not none.
+pub fn living(wanted: &Wanted) -> Result<Vec<(PathBuf, Snapshot)>, Failure> {
     let root = &wanted.target;
     let read = flight::read_dir_counters(root).map_err(|e| unreadable(root, e))?;
     let all = read
@@ -165,6 +174,10 @@ fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failur
             root.display()
         )));
     }
+    Ok(living)
+}
+
+fn hooked(living: Vec<(PathBuf, Snapshot)>) -> Result<Vec<(PathBuf, Snapshot)>, Failure> {
     let (hooked, without): (Vec<_>, Vec<_>) =
         living.into_iter().partition(|(_, s)| s.header.gvl_hook);
     if let ([], Some((_, other))) = (hooked.as_slice(), without.first()) {
@@ -259,17 +272,17 @@ fn origin_of(snapshot: &Snapshot) -> Origin {
     }
 }
 
-fn runs(path: &Path, snapshot: &Snapshot) -> bool {
+pub fn runs(path: &Path, snapshot: &Snapshot) -> bool {
     flight::life(path, &snapshot.header) == Life::Runs
 }
 
-fn now_ns(clock: rustix::time::ClockId) -> u64 {
+pub fn now_ns(clock: rustix::time::ClockId) -> u64 {
     let now = rustix::time::clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Not 0; needs only to differ from what was there before.
-fn random() -> u64 {
+pub fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(now_ns(rustix::time::ClockId::Monotonic)) | 1
 }

@@ -58,8 +58,8 @@ fn process(events: &Events, timeline: &ProcessTimeline) -> Process {
 }
 
 /// Whether what will be recorded can be kept: a recording that is there is not made again.
-pub fn possible(wanted: &Wanted) -> Result<(), Failure> {
-    for path in std::iter::once(&wanted.output).chain(&wanted.svg) {
+pub fn possible<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failure> {
+    for path in paths {
         let writing = writing(path);
         File::create(&writing)
             .and_then(|_| std::fs::remove_file(&writing))
@@ -75,7 +75,7 @@ fn writing(path: &Path) -> PathBuf {
 }
 
 /// Under another name first, so that the file is there whole or not at all.
-fn whole(
+pub fn whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {

@@ -1,0 +1,208 @@
+//! The page of `powerband trace --survivors`: the call sites whose objects become old, those of which the most die young, and what
+//! may be changed.
+
+use crate::Style;
+use crate::figures::{counted, grouped, percent, small_bytes};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, in_parts};
+use run::survivors::{Change, Document, Fate, Site};
+use std::cmp::Reverse;
+
+/// Sites of each table; the document has all.
+const SHOWN: usize = 20;
+
+/// The page.
+pub fn survivors_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
+    let mut sheet = Sheet::new(style);
+    let sampled: u64 = document.processes.iter().map(|p| p.sampled).sum();
+    let allocated: u64 = document.processes.iter().map(|p| p.allocated).sum();
+    sheet.bold(&format!(
+        "{} sampled objects of {} that {} made: {} became old, {} died young.",
+        grouped(sampled),
+        grouped(allocated),
+        counted(document.processes.len(), "process"),
+        grouped(document.old.sampled),
+        grouped(document.young.sampled)
+    ));
+    sheet.prose(&format!(
+        "One object in {} was sampled, by chance. Objects and sizes are estimates for all of them.",
+        grouped(u64::from(document.every))
+    ));
+    if document.old.sampled == 0 {
+        sheet.prose(
+            "No sampled object became old: that takes three collections. Ask for a longer time (--for), or sample more (--every).",
+        );
+    }
+    table(&mut sheet, "Objects that become old", document, |site| {
+        &site.old
+    });
+    table(&mut sheet, "Objects that die young", document, |site| {
+        &site.young
+    });
+    sheet.listed("What may be changed", &changes(document));
+    sheet.listed("What is missing", &missing(document));
+    sheet
+}
+
+fn table(sheet: &mut Sheet, heading: &str, document: &Document, fate: fn(&Site) -> &Fate) {
+    let mut sites: Vec<&Site> = document.sites.iter().collect();
+    sites.retain(|site| fate(site).sampled > 0);
+    sites.sort_by_key(|site| Reverse(fate(site).sampled));
+    if sites.is_empty() {
+        return;
+    }
+    sheet.heading(heading);
+    let head = ["made at", "class", "share", "95 %", "objects", "size"];
+    let rows = sites.iter().take(SHOWN).map(|site| row(site, fate(site)));
+    let rows: Vec<_> = rows.collect();
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
+    if sites.len() > SHOWN {
+        let left = counted(sites.len() - SHOWN, "further site");
+        sheet.prose(&format!("{left}: --json prints all, with their stacks."));
+    }
+}
+
+fn row(site: &Site, fate: &Fate) -> Vec<String> {
+    vec![
+        place(site),
+        site.class.clone(),
+        fate.share.map_or(NONE.to_owned(), percent),
+        fate.share_between.map_or(NONE.to_owned(), |[low, high]| {
+            format!("{} to {}", percent(low), percent(high))
+        }),
+        grouped(fate.objects),
+        small_bytes(fate.bytes as f64),
+    ]
+}
+
+/// The line that made the objects, and the application's that led there.
+fn place(site: &Site) -> String {
+    let made = site.made_at.as_deref().map_or(NONE, short);
+    match site.application_line.as_deref().map(short) {
+        Some(line) if line != made => format!("{made} for {line}"),
+        _ => made.to_owned(),
+    }
+}
+
+/// Of a gem from its name on, else from the last folders.
+fn short(place: &str) -> &str {
+    if let Some((_, in_gem)) = place.rsplit_once("/gems/") {
+        return in_gem;
+    }
+    let slashes: Vec<usize> = place.match_indices('/').map(|(at, _)| at).collect();
+    match slashes.len().checked_sub(3) {
+        Some(from) => &place[slashes[from] + 1..],
+        None => place,
+    }
+}
+
+fn changes(document: &Document) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for site in &document.sites {
+        for advice in &site.advice {
+            let code = advice
+                .code
+                .as_ref()
+                .map_or(String::new(), |code| format!(" ({code})"));
+            let sentence = format!("{}{code}: {}.", advice.line, worded(advice.change));
+            if !said.contains(&sentence) {
+                said.push(sentence);
+            }
+        }
+    }
+    said
+}
+
+fn worded(change: Change) -> &'static str {
+    match change {
+        Change::Freeze => {
+            "a string literal makes a string each time; freeze it, or begin the file with # frozen_string_literal: true"
+        }
+        Change::Constant => "it makes an equal object each time; make it a frozen constant",
+        Change::Memoise => "where the argument is the same again, keep the result",
+        Change::MoveToBoot => {
+            "its objects stay, and requests wait for them; load or build them at boot, before workers fork, so that they share them"
+        }
+        Change::Stream => "its objects are large and short-lived; read and write them in pieces",
+    }
+}
+
+fn missing(document: &Document) -> Vec<String> {
+    let sum =
+        |of: fn(&run::survivors::Process) -> u64| document.processes.iter().map(of).sum::<u64>();
+    let (undecided, lost) = (sum(|p| p.undecided), sum(|p| p.lost));
+    let mut said = Vec::new();
+    if undecided > 0 {
+        said.push(format!(
+            "{} were neither old nor freed when the recording ended, and are in no table.",
+            counted(undecided as usize, "sampled object")
+        ));
+    }
+    if lost > 0 {
+        said.push(format!(
+            "{} had no room; sample fewer (--every), or give more memory (--buffer).",
+            counted(lost as usize, "sampled object")
+        ));
+    }
+    said.extend(
+        (document.silent.iter()).map(|one| format!("Process {}: {}.", one.pid, one.reason)),
+    );
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document() -> Document {
+        let fate = |sampled: u64, share: f64| {
+            json!({"sampled": sampled, "objects": sampled * 512, "bytes": sampled * 20_480, "share": share,
+                   "share_between": [share / 2.0, share]})
+        };
+        let document = json!({
+            "schema": run::survivors::SCHEMA, "powerband_version": "0.1.0", "read_at": "2026-11-28T20:00:00Z", "source": "flight",
+            "every": 512,
+            "processes": [{"pid": 7, "seconds": 5.0, "collections": 9, "allocated": 600_000, "sampled": 1_200, "internal": 10,
+                           "lost": 2, "undecided": 3}],
+            "silent": [{"pid": 8, "reason": "it has Ractors"}],
+            "old": {"sampled": 100, "objects": 51_200, "bytes": 4_000_000},
+            "young": {"sampled": 1_000, "objects": 512_000, "bytes": 40_000_000},
+            "frames": [{"label": "Shop#all", "path": "/srv/shop/app/models/shop.rb"}],
+            "sites": [
+                {"class": "String", "made_at": "/var/gems/json-2.7/lib/json.rb:9", "application_line": "/srv/shop/app/models/shop.rb:3",
+                 "sampled": 100, "old": fate(100, 1.0), "young": fate(0, 0.0), "stack": [{"frame": 0, "line": 3}],
+                 "advice": [{"change": "move_to_boot", "line": "/srv/shop/app/models/shop.rb:3", "code": "@all ||= load"}]},
+                {"class": "Array", "made_at": null, "application_line": null, "sampled": 1_000, "old": fate(0, 0.0),
+                 "young": fate(1_000, 1.0), "stack": [], "advice": []}
+            ]
+        });
+        serde_json::from_value(document).unwrap()
+    }
+
+    #[test]
+    fn each_fate_has_its_table_and_what_is_missing_is_said() {
+        let style = Style {
+            width: 140,
+            colour: false,
+        };
+        let page = survivors_page(&document(), style);
+        for said in [
+            "1,200 sampled objects of 600,000 that 1 process made: 100 became old, 1,000 died young.",
+            "json-2.7/lib/json.rb:9 for app/models/shop.rb:3",
+            "/srv/shop/app/models/shop.rb:3 (@all ||= load): its objects stay",
+            "3 sampled objects were neither old",
+            "2 sampled objects had no room",
+            "Process 8: it has Ractors.",
+        ] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+        let (old, young) = page.split_once("Objects that die young").unwrap();
+        assert!(old.contains("String") && !old.contains("Array"), "{page}");
+        assert!(young.contains("Array"), "{page}");
+    }
+}
