@@ -79,7 +79,7 @@ pub struct SurvivorsHeader {
 /// A method or block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frame {
-    /// File; empty of a function in C.
+    /// File, as far as Ruby knows it absolute; of a function in C `<cfunc>`.
     pub path: String,
     /// As Ruby calls it in backtraces, e.g. `block in Order#total`.
     pub label: String,

@@ -5,7 +5,7 @@ use crate::Style;
 use crate::figures::{counted, grouped, percent, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
-use run::survivors::{Change, Document, Fate, Site};
+use run::survivors::{Change, Document, Fate, Line};
 use std::cmp::Reverse;
 
 /// Sites of each table; the document has all.
@@ -19,18 +19,20 @@ pub fn survivors_page(document: &Document, style: Style) -> String {
 pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     let sampled: u64 = document.processes.iter().map(|p| p.sampled).sum();
+    let internal: u64 = document.processes.iter().map(|p| p.internal).sum();
     let allocated: u64 = document.processes.iter().map(|p| p.allocated).sum();
     sheet.bold(&format!(
         "{} sampled objects of {} that {} made: {} became old, {} died young.",
-        grouped(sampled),
+        grouped(sampled - internal.min(sampled)),
         grouped(allocated),
         counted(document.processes.len(), "process"),
         grouped(document.old.sampled),
         grouped(document.young.sampled)
     ));
     sheet.prose(&format!(
-        "One object in {} was sampled, by chance. Objects and sizes are estimates for all of them.",
-        grouped(u64::from(document.every))
+        "One object in {} was sampled, by chance. Objects and sizes are estimates for all of them. Left out: {} of Ruby's interior.",
+        grouped(u64::from(document.every)),
+        counted(internal as usize, "sampled object")
     ));
     if document.old.sampled == 0 {
         sheet.prose(
@@ -48,42 +50,50 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     sheet
 }
 
-fn table(sheet: &mut Sheet, heading: &str, document: &Document, fate: fn(&Site) -> &Fate) {
-    let mut sites: Vec<&Site> = document.sites.iter().collect();
-    sites.retain(|site| fate(site).sampled > 0);
-    sites.sort_by_key(|site| Reverse(fate(site).sampled));
-    if sites.is_empty() {
+fn table(sheet: &mut Sheet, heading: &str, document: &Document, fate: fn(&Line) -> &Fate) {
+    let mut lines: Vec<&Line> = document.lines.iter().collect();
+    lines.retain(|line| fate(line).sampled > 0);
+    lines.sort_by_key(|line| Reverse(fate(line).sampled));
+    if lines.is_empty() {
         return;
     }
     sheet.heading(heading);
-    let head = ["made at", "class", "share", "95 %", "objects", "size"];
-    let rows = sites.iter().take(SHOWN).map(|site| row(site, fate(site)));
+    let head = ["made at", "class", "share (95 %)", "objects", "size"];
+    let rows = lines.iter().take(SHOWN).map(|line| row(line, fate(line)));
     let rows: Vec<_> = rows.collect();
     sheet.tables(in_parts(sheet.style(), &head, &rows));
-    if sites.len() > SHOWN {
-        let left = counted(sites.len() - SHOWN, "further site");
+    if lines.len() > SHOWN {
+        let left = counted(lines.len() - SHOWN, "further line");
         sheet.prose(&format!("{left}: --json prints all, with their stacks."));
     }
 }
 
-fn row(site: &Site, fate: &Fate) -> Vec<String> {
+fn row(line: &Line, fate: &Fate) -> Vec<String> {
+    let share = match (fate.share, fate.share_between) {
+        (Some(share), Some([low, high])) => {
+            format!(
+                "{} ({:.1} to {:.1})",
+                percent(share),
+                100.0 * low,
+                100.0 * high
+            )
+        }
+        _ => NONE.to_owned(),
+    };
     vec![
-        place(site),
-        site.class.clone(),
-        fate.share.map_or(NONE.to_owned(), percent),
-        fate.share_between.map_or(NONE.to_owned(), |[low, high]| {
-            format!("{} to {}", percent(low), percent(high))
-        }),
+        place(line),
+        line.class.clone(),
+        share,
         grouped(fate.objects),
         small_bytes(fate.bytes as f64),
     ]
 }
 
 /// The line that made the objects, and the application's that led there.
-fn place(site: &Site) -> String {
-    let made = site.made_at.as_deref().map_or(NONE, short);
-    match site.application_line.as_deref().map(short) {
-        Some(line) if line != made => format!("{made} for {line}"),
+fn place(line: &Line) -> String {
+    let made = line.made_at.as_deref().map_or(NONE, short);
+    match line.application_line.as_deref().map(short) {
+        Some(application) if application != made => format!("{made} for {application}"),
         _ => made.to_owned(),
     }
 }
@@ -102,8 +112,8 @@ fn short(place: &str) -> &str {
 
 fn changes(document: &Document) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
-    for site in &document.sites {
-        for advice in &site.advice {
+    for line in &document.lines {
+        for advice in &line.advice {
             let code = advice
                 .code
                 .as_ref()
@@ -173,12 +183,13 @@ mod tests {
             "old": {"sampled": 100, "objects": 51_200, "bytes": 4_000_000},
             "young": {"sampled": 1_000, "objects": 512_000, "bytes": 40_000_000},
             "frames": [{"label": "Shop#all", "path": "/srv/shop/app/models/shop.rb"}],
-            "sites": [
+            "sites": [{"line": 0, "sampled": 100, "old": 100, "young": 0, "stack": [{"frame": 0, "line": 3}]}],
+            "lines": [
                 {"class": "String", "made_at": "/var/gems/json-2.7/lib/json.rb:9", "application_line": "/srv/shop/app/models/shop.rb:3",
-                 "sampled": 100, "old": fate(100, 1.0), "young": fate(0, 0.0), "stack": [{"frame": 0, "line": 3}],
+                 "sampled": 100, "old": fate(100, 1.0), "young": fate(0, 0.0),
                  "advice": [{"change": "move_to_boot", "line": "/srv/shop/app/models/shop.rb:3", "code": "@all ||= load"}]},
                 {"class": "Array", "made_at": null, "application_line": null, "sampled": 1_000, "old": fate(0, 0.0),
-                 "young": fate(1_000, 1.0), "stack": [], "advice": []}
+                 "young": fate(1_000, 1.0), "advice": []}
             ]
         });
         serde_json::from_value(document).unwrap()
@@ -192,7 +203,7 @@ mod tests {
         };
         let page = survivors_page(&document(), style);
         for said in [
-            "1,200 sampled objects of 600,000 that 1 process made: 100 became old, 1,000 died young.",
+            "1,190 sampled objects of 600,000 that 1 process made: 100 became old, 1,000 died young.",
             "json-2.7/lib/json.rb:9 for app/models/shop.rb:3",
             "/srv/shop/app/models/shop.rb:3 (@all ||= load): its objects stay",
             "3 sampled objects were neither old",

@@ -34,7 +34,9 @@ pub struct Document {
     pub young: Total,
     /// Methods and blocks that `stack` names by their index.
     pub frames: Vec<Frame>,
-    /// Sites, those of the most objects that became old first.
+    /// Lines, those of the most objects that became old first.
+    pub lines: Vec<Line>,
+    /// The stacks of these lines, those of the most objects that became old first.
     pub sites: Vec<Site>,
 }
 
@@ -83,7 +85,7 @@ pub struct Total {
 pub struct Frame {
     /// As Ruby calls it, e.g. `block in Order#total`.
     pub label: String,
-    /// Its file; of a function in C no path.
+    /// Its file; of a function in C `<cfunc>`.
     pub path: String,
 }
 
@@ -98,11 +100,11 @@ pub struct Step {
     pub line: u32,
 }
 
-/// Objects of one class that one stack made.
+/// Objects of one class that one line made for one line of the application.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Site {
+pub struct Line {
     /// Class of the objects.
     pub class: String,
     /// The line of a Ruby file that made them, `path:line`; absent where only C functions and Ruby's core did.
@@ -117,11 +119,26 @@ pub struct Site {
     pub young: Fate,
     /// What may be done about them.
     pub advice: Vec<Advice>,
+}
+
+/// Objects of one class that one stack made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// Index into `lines`.
+    pub line: u32,
+    /// Sampled objects, undecided ones included.
+    pub sampled: u64,
+    /// Of those: became old.
+    pub old: u64,
+    /// Of those: were freed while young.
+    pub young: u64,
     /// From the innermost frame outward.
     pub stack: Vec<Step>,
 }
 
-/// How many objects of a site had one fate.
+/// How many objects of a line had one fate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

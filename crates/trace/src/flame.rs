@@ -155,7 +155,10 @@ mod tests {
     use crate::survivors::sites;
 
     fn two() -> Sites {
-        let frames = vec![frame("/a.rb", "block in A;a"), frame("", "Integer#times")];
+        let frames = vec![
+            frame("/a.rb", "block in A;a"),
+            frame("<cfunc>", "Integer#times"),
+        ];
         let found = vec![
             site("String", &[(1, 0), (0, 3)], 2, 0),
             site("Hash", &[(0, 4)], 1, 5),

@@ -18,5 +18,5 @@ pub use chrome::write_chrome;
 pub use flame::{write_folded, write_speedscope};
 pub use picture::picture;
 pub use stack::{Slice, What};
-pub use survivors::{Fate, Sites, sites};
+pub use survivors::{Fate, Line, Sites, sites};
 pub use timeline::{Origin, ProcessTimeline, ThreadTimeline, Waiting, timeline};

@@ -65,23 +65,15 @@ pub fn sites<'a>(recordings: impl IntoIterator<Item = &'a Survivors>) -> Sites {
             let index = *known.entry(key).or_insert_with(|| {
                 let steps = stack.iter().map(|&(frame, line)| Step { frame, line });
                 all.sites.push(Site {
-                    class: site.class.clone(),
                     steps: steps.collect(),
-                    sampled: 0,
-                    promoted: 0,
-                    died: 0,
-                    promoted_bytes: 0,
-                    died_bytes: 0,
+                    ..nothing(&site.class)
                 });
                 all.sites.len() - 1
             });
             add(&mut all.sites[index], site);
         }
     }
-    all.sites.sort_by_key(|site| {
-        let most = (site.promoted, site.died, site.sampled);
-        std::cmp::Reverse(most)
-    });
+    all.sites.sort_by_key(most);
     all
 }
 
@@ -104,19 +96,85 @@ impl Sites {
     #[must_use]
     pub fn of_application<'a>(&self, site: &'a Site, root: &str) -> Option<&'a Step> {
         let root = root.trim_end_matches('/');
+        // The rackup file has the path that the server was given.
         let within = |step: &&Step| {
-            let rest = self.frames[step.frame].path.strip_prefix(root);
-            rest.is_some_and(|rest| {
-                rest.starts_with('/') && !rest.contains("/gems/") && !rest.contains("/vendor/")
-            })
+            let path = self.frames[step.frame].path.as_str();
+            let rest = match path.starts_with('/') {
+                true => path.strip_prefix(root).filter(|rest| rest.starts_with('/')),
+                false => Some(path),
+            };
+            rest.is_some_and(|rest| !rest.contains("/gems/") && !rest.contains("/vendor/"))
         };
         let mut steps = site.steps.iter().filter(|step| self.has_line(step));
         (!root.is_empty()).then(|| steps.find(within)).flatten()
     }
 
+    /// Not of Ruby's core, of C, or of a text that was evaluated without the name of a file.
     fn has_line(&self, step: &Step) -> bool {
-        step.line > 0 && self.frames[step.frame].path.starts_with('/')
+        step.line > 0 && !self.frames[step.frame].path.starts_with(['<', '('])
     }
+
+    /// Sites of the same class and lines together, and of each site which of these it belongs to. `root` is the application's.
+    #[must_use]
+    pub fn lines(&self, root: &str) -> (Vec<Line>, Vec<usize>) {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut known = HashMap::new();
+        let mut belongs = Vec::new();
+        for site in &self.sites {
+            let (making, application) = (self.making(site), self.of_application(site, root));
+            let place = |step: &Step| (self.frames[step.frame].path.as_str(), step.line);
+            let key = (&site.class, making.map(place), application.map(place));
+            let index = *known.entry(key).or_insert_with(|| {
+                lines.push(Line {
+                    making: making.copied(),
+                    application: application.copied(),
+                    all: Site {
+                        steps: site.steps.clone(),
+                        ..nothing(&site.class)
+                    },
+                });
+                lines.len() - 1
+            });
+            add(&mut lines[index].all, site);
+            belongs.push(index);
+        }
+        let mut order: Vec<usize> = (0..lines.len()).collect();
+        order.sort_by_key(|&index| most(&lines[index].all));
+        let mut place = vec![0; lines.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new;
+        }
+        let belongs = belongs.into_iter().map(|index| place[index]);
+        let ordered = order.iter().map(|&index| lines[index].clone());
+        (ordered.collect(), belongs.collect())
+    }
+}
+
+/// Sites of one class whose objects one line made for one line of the application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// As [`Sites::making`].
+    pub making: Option<Step>,
+    /// As [`Sites::of_application`].
+    pub application: Option<Step>,
+    /// All of them, with the stack of the first.
+    pub all: Site,
+}
+
+fn nothing(class: &str) -> Site {
+    Site {
+        class: class.to_owned(),
+        steps: Vec::new(),
+        sampled: 0,
+        promoted: 0,
+        died: 0,
+        promoted_bytes: 0,
+        died_bytes: 0,
+    }
+}
+
+fn most(site: &Site) -> std::cmp::Reverse<(u64, u64, u64)> {
+    std::cmp::Reverse((site.promoted, site.died, site.sampled))
 }
 
 #[cfg(test)]
@@ -197,9 +255,30 @@ mod tests {
     }
 
     #[test]
+    fn stacks_of_the_same_lines_are_one_line() {
+        let frames = vec![
+            frame("config.ru", "block in <main>"),
+            frame("/gems/puma/a.rb", "A.a"),
+            frame("<cfunc>", "Array#map"),
+        ];
+        let found = vec![
+            site("Hash", &[(2, 0), (0, 7), (1, 2)], 3, 0),
+            site("String", &[(0, 7), (1, 1)], 2, 0),
+            site("String", &[(0, 7), (1, 2)], 2, 5),
+        ];
+        let all = sites([&recording(frames, found)]);
+        let (lines, belongs) = all.lines("/srv/app");
+        assert_eq!(lines.len(), 2);
+        assert_eq!((lines[0].all.promoted, lines[0].all.died), (4, 5));
+        assert_eq!(lines[0].making, lines[0].application);
+        assert_eq!(lines[1].making.unwrap().line, 7, "the line that called C");
+        assert_eq!(belongs, [1, 0, 0]);
+    }
+
+    #[test]
     fn the_line_of_an_object_is_rubys_and_the_applications() {
         let frames = vec![
-            frame("", "Integer#times"),
+            frame("<cfunc>", "Integer#times"),
             frame("<internal:kernel>", "Kernel#tap"),
             frame("/app/vendor/bundle/x.rb", "X.x"),
             frame("/app/lib/y.rb", "Y.y"),

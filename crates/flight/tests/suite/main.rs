@@ -6,6 +6,7 @@ mod files;
 mod golden;
 mod golden_collections;
 mod golden_events;
+mod golden_survivors;
 mod hostile;
 mod hostile_events;
 #[path = "../support/mod.rs"]

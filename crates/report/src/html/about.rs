@@ -38,7 +38,8 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
         ],
         Readable::Survivors(found) => vec![
             ("read", found.read_at.clone()),
-            ("folder", found.source.clone()),
+            ("from", found.source.clone()),
+            ("version", version(&found.powerband_version)),
         ],
         Readable::Collections(logged) => vec![
             ("read", logged.read_at.clone()),

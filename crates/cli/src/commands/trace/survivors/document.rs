@@ -6,8 +6,8 @@ use run::survivors as doc;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use trace::{Fate, Sites};
+use std::path::{Path, PathBuf};
+use trace::{Fate, Line, Sites};
 
 /// No more of a file is read for a line of it.
 const MOST_CODE: u64 = 1 << 20;
@@ -20,7 +20,8 @@ pub fn document(target: &Path, every: u32, recorded: &Recorded, sites: &Sites) -
     let totals = [Fate::Old, Fate::Young].map(|fate| total(sites, fate));
     let root = recorded.found.first();
     let root = root.map_or("", |(_, snapshot)| snapshot.header.app_root.as_str());
-    let site = |one: &Site| site(sites, one, every, &totals, root, &mut code);
+    let (lines, belongs) = sites.lines(root);
+    let line = |one: &Line| line(sites, one, every, &totals, root, &mut code);
     doc::Document {
         schema: doc::SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -37,7 +38,10 @@ pub fn document(target: &Path, every: u32, recorded: &Recorded, sites: &Sites) -
                 path: frame.path.clone(),
             })
             .collect(),
-        sites: sites.sites.iter().map(site).collect(),
+        lines: lines.iter().map(line).collect(),
+        sites: (sites.sites.iter().zip(belongs))
+            .map(|(one, line)| site(one, line))
+            .collect(),
     }
 }
 
@@ -80,44 +84,54 @@ fn scaled((sampled, bytes): (u64, u64), every: u32) -> doc::Total {
     }
 }
 
-fn site(
-    sites: &Sites,
-    site: &Site,
-    every: u32,
-    totals: &[(u64, u64); 2],
-    root: &str,
-    code: &mut Code,
-) -> doc::Site {
-    let place = |step: &Step| format!("{}:{}", sites.frames[step.frame].path, step.line);
-    let making = sites.making(site);
-    let counts = totals.map(|(count, _)| count);
-    // Files are read only for sites that something may be said of.
-    let worth_reading = !trace::is_negligible(site, counts);
-    let line = making
-        .filter(|_| worth_reading)
-        .and_then(|step| code.line(&sites.frames[step.frame].path, step.line));
-    let changes = trace::advice(sites, site, counts, line.as_deref());
-    let advice = changes.into_iter().filter_map(|change| {
-        Some(doc::Advice {
-            change: worded(change),
-            line: place(making?),
-            code: line.clone(),
-        })
-    });
+fn site(site: &Site, line: usize) -> doc::Site {
     doc::Site {
-        class: site.class.clone(),
-        made_at: making.map(place),
-        application_line: sites.of_application(site, root).map(place),
+        line: line as u32,
         sampled: site.sampled,
-        old: fate(site, Fate::Old, counts[0], every),
-        young: fate(site, Fate::Young, counts[1], every),
-        advice: advice.collect(),
+        old: site.promoted,
+        young: site.died,
         stack: (site.steps.iter())
             .map(|step| doc::Step {
                 frame: step.frame as u32,
                 line: step.line,
             })
             .collect(),
+    }
+}
+
+fn line(
+    sites: &Sites,
+    line: &Line,
+    every: u32,
+    totals: &[(u64, u64); 2],
+    root: &str,
+    code: &mut Code,
+) -> doc::Line {
+    let place = |step: Step| format!("{}:{}", sites.frames[step.frame].path, step.line);
+    let counts = totals.map(|(count, _)| count);
+    let all = &line.all;
+    // Files are read only for lines that something may be said of.
+    let worth_reading = line.making.filter(|_| !trace::is_negligible(all, counts));
+    let text = worth_reading.and_then(|step| {
+        let path = Path::new(root).join(&sites.frames[step.frame].path);
+        code.line(&path, step.line)
+    });
+    let changes = trace::advice(sites, all, counts, text.as_deref());
+    let advice = changes.into_iter().filter_map(|change| {
+        Some(doc::Advice {
+            change: worded(change),
+            line: place(line.making?),
+            code: text.clone(),
+        })
+    });
+    doc::Line {
+        class: all.class.clone(),
+        made_at: line.making.map(place),
+        application_line: line.application.map(place),
+        sampled: all.sampled,
+        old: fate(all, Fate::Old, counts[0], every),
+        young: fate(all, Fate::Young, counts[1], every),
+        advice: advice.collect(),
     }
 }
 
@@ -146,19 +160,18 @@ fn worded(change: trace::Change) -> doc::Change {
 
 /// Files of code as far as they can be read: processes may run in another container or as another user.
 #[derive(Default)]
-struct Code(HashMap<String, Vec<String>>);
+struct Code(HashMap<PathBuf, Vec<String>>);
 
 impl Code {
-    fn line(&mut self, path: &str, number: u32) -> Option<String> {
-        if !self.0.contains_key(path) {
-            self.0.insert(path.to_owned(), lines(path));
-        }
-        let line = self.0[path].get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    fn line(&mut self, path: &Path, number: u32) -> Option<String> {
+        let lines = self.0.entry(path.to_owned());
+        let lines = lines.or_insert_with(|| lines_of(path));
+        let line = lines.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
         Some(line.trim().chars().take(LONGEST_LINE).collect())
     }
 }
 
-fn lines(path: &str) -> Vec<String> {
+fn lines_of(path: &Path) -> Vec<String> {
     let regular = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     let file = regular.then(|| File::open(path).ok()).flatten();
     let read = file.map(|file| BufReader::new(file.take(MOST_CODE)).split(b'\n'));
