@@ -117,6 +117,33 @@ class TraceTest < PowerbandTest
     refute_path_exists trace_file
   end
 
+  # Puma's own objects are sampled as well; the lines are those of the application.
+  def test_which_lines_objects_survive
+    serving(app: "surviving") do |port|
+      files = %w[speedscope.json folded.txt].map { |name| File.join(@dir, name) }
+      ended = while_busy(port) do
+        powerband("trace", "--survivors", flight_dir, "--for", "1s", "--every", "4", "--json", "--speedscope", files[0], "--folded", files[1])
+      end
+      assert_equal 0, ended.code, ended.to_s
+      assert_valid_document(ended.out, "survivors-v1")
+      document = JSON.parse(ended.out)
+      kept = line_of(document, "Object", 7)
+      assert_operator kept["old"]["sampled"], :>, 0
+      assert_operator kept["old"]["sampled"], :>=, 0.9 * (kept["old"]["sampled"] + kept["young"]["sampled"])
+      { ["String", 8] => "freeze", ["Array", 9] => "constant" }.each do |(class_name, number), change|
+        dropped = line_of(document, class_name, number)
+        assert_operator dropped["young"]["sampled"], :>, 0
+        assert_equal [change], dropped["advice"].map { |advice| advice["change"] }, dropped.to_s
+      end
+      profiles = JSON.parse(File.read(files[0]))["profiles"]
+      assert_equal [document["old"]["objects"], document["young"]["objects"]], profiles.values_at(0, 2).map { |one| one["endValue"] }
+      assert_match(/^become old;.*block.*config\.ru:7;Class#new;Object \d+$/, File.read(files[1]))
+      assert_empty Dir[File.join(flight_dir, "*/*.survivors*")]
+      page = powerband("report", File.join(@dir, "document.json").tap { |path| File.write(path, ended.out) })
+      assert_match(/What may be changed.*config\.ru:8 \(text = "not frozen"\)/m, page.out)
+    end
+  end
+
   def test_nobody_there
     Dir.mkdir(flight_dir)
     assert_refused trace, 3, /no living process records into/, /powerband run/
@@ -140,6 +167,9 @@ class TraceTest < PowerbandTest
   def test_wrong_arguments_are_told_together
     ended = powerband("trace", flight_dir, "--for", "5", "--buffer", "1KiB")
     assert_refused ended, 2, /--gvl/, /--for/, /--buffer/, /is not there/
+    ended = powerband("trace", "--survivors", "--gvl")
+    assert_equal 2, ended.code, ended.to_s
+    assert_refused powerband("trace", "--survivors", __FILE__), 2, /trace_test\.rb is no folder/
   end
 
   private
@@ -178,10 +208,15 @@ class TraceTest < PowerbandTest
     File.binread(file, 8, 192).unpack1("Q<")
   end
 
-  def serving(*words)
+  def line_of(document, class_name, number)
+    document["lines"].find { |line| line["class"] == class_name && line["made_at"]&.end_with?("config.ru:#{number}") } ||
+      flunk("no #{class_name} of line #{number}: #{document['lines'].map { |line| line.values_at('class', 'made_at') }}")
+  end
+
+  def serving(*words, app: "traced")
     port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     started = start(BINARY, "run", "--flight-dir", flight_dir, "--", "puma", "-t", "3:3", "-b", "tcp://127.0.0.1:#{port}", *words,
-                    chdir: File.join(APPS, "traced"))
+                    chdir: File.join(APPS, app))
     await("the server; so far:\n#{started.out}#{started.err}", within: 60) { answers?(port) }
     yield port, started
     started.signal(:KILL)

@@ -114,9 +114,16 @@ class AppsTest < Minitest::Test
     assert_equal 7, status.exitstatus
   end
 
+  def test_surviving_keeps_an_object_of_each_request
+    app = app("surviving")
+    before = KEPT.length
+    2.times { assert_equal "not frozen6", get(app).body }
+    assert_equal before + 2, KEPT.length
+  end
+
   def test_every_application_is_covered
     covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment clients
-                 https_only members collecting scraped]
+                 https_only members collecting scraped surviving]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 
