@@ -122,7 +122,8 @@ class TraceTest < PowerbandTest
     serving(app: "surviving") do |port|
       files = %w[speedscope.json folded.txt].map { |name| File.join(@dir, name) }
       ended = while_busy(port) do
-        powerband("trace", "--survivors", flight_dir, "--for", "1s", "--every", "4", "--json", "--speedscope", files[0], "--folded", files[1])
+        powerband("trace", "--survivors", flight_dir, "--for", "1s", "--every", "4", "--json", "--speedscope", files[0],
+                  "--folded", files[1])
       end
       assert_equal 0, ended.code, ended.to_s
       assert_valid_document(ended.out, "survivors-v1")
@@ -136,7 +137,8 @@ class TraceTest < PowerbandTest
         assert_equal [change], dropped["advice"].map { |advice| advice["change"] }, dropped.to_s
       end
       profiles = JSON.parse(File.read(files[0]))["profiles"]
-      assert_equal [document["old"]["objects"], document["young"]["objects"]], profiles.values_at(0, 2).map { |one| one["endValue"] }
+      assert_equal document.values_at("old", "young").map { |all| all["objects"] },
+                   profiles.values_at(0, 2).map { |one| one["endValue"] }
       assert_match(/^become old;.*block.*config\.ru:7;Class#new;Object \d+$/, File.read(files[1]))
       assert_empty Dir[File.join(flight_dir, "*/*.survivors*")]
       page = powerband("report", File.join(@dir, "document.json").tap { |path| File.write(path, ended.out) })

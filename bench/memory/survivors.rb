@@ -58,8 +58,8 @@ end
 # The same work with each way to see where objects are made.
 class Arms
   SETTINGS = {
-    root: nil, ring_capacity: 64, ruby_version: RUBY_VERSION, server_name: "bench", framework: "", agent_version: "0", app_root: "/",
-    workers: 1, min_threads: 1, max_threads: 1, preload: 0, worker_index: 0, queue_limit_ns: 60_000_000_000
+    root: nil, ring_capacity: 64, ruby_version: RUBY_VERSION, server_name: "bench", framework: "", agent_version: "0",
+    app_root: "/", workers: 1, min_threads: 1, max_threads: 1, preload: 0, worker_index: 0, queue_limit_ns: 60_000_000_000
   }.freeze
 
   def initialize(root)

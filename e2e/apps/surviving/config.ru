@@ -1,6 +1,6 @@
-# Each request makes objects that stay, and some that do not; its collection decides soon what becomes of them. Its literals are
-# not frozen, which is what is looked for. rubocop:disable Style/FrozenStringLiteralComment
+# frozen_string_literal: false
 
+# Each request makes objects that stay and some that do not; its collection decides soon what becomes of them.
 KEPT = [] # rubocop:disable Style/MutableConstant
 
 run(lambda do |_env|

@@ -7,7 +7,8 @@ class SurvivorsReader
     worker_index: [36, "l<"], start_ticks: [40, "Q<"], created_wall_ns: [48, "Q<"], created_mono_ns: [56, "Q<"],
     deadline_mono_ns: [64, "Q<"], last_mono_ns: [72, "Q<"], began_mono_ns: [80, "Q<"], ended_mono_ns: [88, "Q<"],
     every: [96, "L<"], collections: [100, "L<"], capacity: [104, "Q<"], used: [112, "Q<"], allocated: [120, "Q<"],
-    sampled: [128, "Q<"], internal: [136, "Q<"], lost: [144, "Q<"], undecided: [152, "Q<"], frames: [160, "L<"], sites: [164, "L<"]
+    sampled: [128, "Q<"], internal: [136, "Q<"], lost: [144, "Q<"], undecided: [152, "Q<"], frames: [160, "L<"],
+    sites: [164, "L<"]
   }.freeze
   SIZE = 4096
 
@@ -16,6 +17,9 @@ class SurvivorsReader
     def to_s = "#{frame.path}:#{line}"
   end
   Site = Struct.new(:class_name, :steps, :sampled, :promoted, :died, :promoted_bytes, :died_bytes) do
+    # The innermost line of a file that Ruby read.
+    def made_at = steps.find { |step| step.line.positive? && step.frame.path.start_with?("/") }&.to_s
+
     # The innermost line of this file.
     def line_in(path) = steps.find { |step| step.frame.path == path }&.line
   end
@@ -34,7 +38,10 @@ class SurvivorsReader
     }.merge(header)
     File.open("#{path}.new", File::RDWR | File::CREAT | File::EXCL, mode) do |file|
       content = "PBSURVIV".b.ljust(SIZE + bytes, "\0")
-      values.each { |name, value| content[HEADER[name][0], [value].pack(HEADER[name][1]).bytesize] = [value].pack(HEADER[name][1]) }
+      values.each do |name, value|
+        offset, format = HEADER[name]
+        content[offset, [value].pack(format).bytesize] = [value].pack(format)
+      end
       file.write(content)
     end
     File.rename("#{path}.new", path)

@@ -1,8 +1,6 @@
 //! The samples of the survivors file that the agent's tests read too: `contract/samples/survivors/`.
 
-use flight::survivors::{
-    Refusal, Survivors, SurvivorsError, SurvivorsState, parse_survivors,
-};
+use flight::survivors::{Refusal, Survivors, SurvivorsError, SurvivorsState, parse_survivors};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -74,9 +72,18 @@ fn what_is_cut_off_or_spoilt_is_an_error() {
     };
     assert!(matches!(spoilt(8, 2), SurvivorsError::Version { found: 2 }));
     assert!(matches!(spoilt(0, 0), SurvivorsError::Foreign { .. }));
-    for (at, value) in [(96, 0), (160, 3), (160, u32::MAX), (164, u32::MAX), (4096, u32::MAX)] {
+    for (at, value) in [
+        (96, 0),
+        (160, 3),
+        (160, u32::MAX),
+        (164, u32::MAX),
+        (4096, u32::MAX),
+    ] {
         let error = spoilt(at, value);
-        assert!(matches!(error, SurvivorsError::Damaged { .. }), "{at}: {error}");
+        assert!(
+            matches!(error, SurvivorsError::Damaged { .. }),
+            "{at}: {error}"
+        );
     }
     let error = spoilt(112, u32::MAX);
     assert!(matches!(error, SurvivorsError::Truncated { .. }), "{error}");
