@@ -36,7 +36,8 @@ def header(**changes)
     "worker_index" => 1, "start_ticks" => 987_654, "created_wall_ns" => 1_700_000_000_000_000_000,
     "created_mono_ns" => created,
     "deadline_mono_ns" => created + 5_000_000_000, "last_mono_ns" => created + 10_000_000_000,
-    "began_mono_ns" => created + 2_000_000, "ended_mono_ns" => created + 6_000_000_000, "every" => 512, "collections" => 9, "capacity" => 1024, "used" => body.bytesize,
+    "began_mono_ns" => created + 2_000_000, "ended_mono_ns" => created + 6_000_000_000, "every" => 512,
+    "collections" => 9, "capacity" => 1024, "used" => body.bytesize,
     "allocated" => 510_000, "sampled" => 1000, "internal" => 27, "lost" => 2, "undecided" => 11, "frames" => FRAMES.length,
     "sites" => SITES.length }.merge(changes.transform_keys(&:to_s))
 end
