@@ -30,7 +30,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         grouped(document.young.sampled)
     ));
     sheet.prose(&format!(
-        "One object in {} was sampled, by chance. Objects and sizes are estimates for all of them. Left out: {} of Ruby's interior.",
+        "One object in {} was sampled, by chance. Objects and sizes are estimates for all of them. Left out: {} that Ruby keeps for itself.",
         grouped(u64::from(document.every)),
         counted(internal as usize, "sampled object")
     ));

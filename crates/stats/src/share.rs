@@ -25,3 +25,21 @@ pub fn wilson(count: f64, total: f64, alpha: f64) -> (f64, f64) {
     let centre = share + z * z / (2.0 * total);
     ((centre - spread) / scale, (centre + spread) / scale)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values() {
+        let [estimate, low, high] = share(10, 100);
+        assert_eq!(estimate, 0.1);
+        assert!((low - 0.055).abs() < 0.001 && (high - 0.175).abs() < 0.002);
+    }
+
+    #[test]
+    fn the_ends_are_bounds() {
+        assert_eq!(share(0, 40)[..2], [0.0, 0.0]);
+        assert_eq!([share(40, 40)[0], share(40, 40)[2]], [1.0, 1.0]);
+    }
+}

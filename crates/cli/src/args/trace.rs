@@ -17,7 +17,7 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["gvl", "gc", "output", "svg", "keep"])]
     pub survivors: bool,
     /// With --survivors: sample one object in so many, by chance; fewer cost less and say less
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "survivors", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub every: u32,
     /// With --survivors: write a flame graph for https://www.speedscope.app
     #[arg(long, value_name = "FILE", requires = "survivors")]

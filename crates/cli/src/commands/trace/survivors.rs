@@ -208,7 +208,7 @@ fn refused(refusal: Refusal) -> String {
         Refusal::Ractors => {
             "it has Ractors: Ruby calls a hook for the objects of one Ractor alone, so that what others free is not seen"
         }
-        Refusal::Memory => "it has no 30 MiB of memory left for the tables",
+        Refusal::Memory => "it has no 20 MiB of memory left for the tables",
         Refusal::Other(_) => "its agent refuses, for a reason that this powerband does not know",
     }
     .to_owned()
