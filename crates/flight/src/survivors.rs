@@ -340,6 +340,10 @@ impl SurvivorsAsk {
     /// When the file cannot be read, or is damaged.
     pub fn read(&self) -> Result<Survivors, SurvivorsError> {
         let header = self.bytes(HEADER_SIZE)?;
+        // The length of one that ends just now is not in this header.
+        if parse_header(&header)?.state != SurvivorsState::Over {
+            return parse_survivors(&header);
+        }
         let used = u64_at(&header, 112).unwrap_or(0);
         let length = self.0.file().metadata().map_err(|e| self.failed(e))?.len();
         parse_survivors(&self.bytes(length.min(used.saturating_add(HEADER_SIZE as u64)) as usize)?)

@@ -1,12 +1,12 @@
-/* A trace that a reader asks for (contract/events-v1.md): begun and ended as requests begin and end, by the thread that
- * holds the GVL then. */
+/* What a reader asks for, a trace (contract/events-v1.md) or survivors (contract/survivors-file-v1.md): begun and ended as
+ * requests begin and end, by the thread that holds the GVL then. */
 #ifndef POWERBAND_TRACE_H
 #define POWERBAND_TRACE_H
 
 #include "flight.h"
 #include "gvl.h"
 
-/* The request that was last attended to, and whether its file is mapped. */
+/* The request that was last attended to, and whether its file, of either kind, is mapped. */
 extern uint64_t pb_trace_seen;
 extern bool pb_trace_mapped;
 
