@@ -45,7 +45,8 @@ impl Fate {
 pub fn sites<'a>(recordings: impl IntoIterator<Item = &'a Survivors>) -> Sites {
     let mut all = Sites::default();
     let mut frames: HashMap<&Frame, usize> = HashMap::new();
-    let mut known: HashMap<(&str, Vec<(usize, u32)>), usize> = HashMap::new();
+    // By class and steps.
+    let mut known = HashMap::new();
     for recording in recordings {
         let numbers: Vec<usize> = (recording.frames.iter())
             .map(|frame| {
