@@ -4,12 +4,17 @@
 
 mod apache;
 mod change;
+mod command_words;
 mod database_yml;
 mod dockerfile;
 mod environment;
+mod kamal;
+mod kubernetes;
 mod nginx;
 mod prefork;
+mod procfile;
 mod puma;
+mod quantity;
 mod recommended;
 mod ruby;
 mod statement;
@@ -17,13 +22,14 @@ mod systemd;
 mod text;
 mod variable;
 mod written;
+mod yaml;
 
 pub use change::{Change, Note};
 pub use environment::environment_file;
 pub use puma::puma_config;
 pub use recommended::{
-    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, ProxyBuffers, Puma,
-    Recommended, Server, SpawnMethod, Variable,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, Pod, ProxyBuffers,
+    Puma, Recommended, Server, SpawnMethod, Variable,
 };
 pub use systemd::drop_in;
 pub use written::{Written, variables_by_hand, write_down};

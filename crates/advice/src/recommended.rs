@@ -30,6 +30,7 @@ pub struct Recommended {
     pub pitchfork: Pitchfork,
     pub passenger: Passenger,
     pub nginx: Nginx,
+    pub pod: Pod,
 }
 
 impl Recommended {
@@ -48,6 +49,7 @@ impl Recommended {
             pitchfork: Pitchfork::default(),
             passenger: Passenger::default(),
             nginx: Nginx::default(),
+            pod: Pod::default(),
         }
     }
 }
@@ -112,6 +114,14 @@ pub enum SpawnMethod {
     Direct,
 }
 
+/// Limits of the pod; `None` is one that stays as the manifest has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pod {
+    /// CPU quota, cores.
+    pub cpus: Option<f64>,
+    pub memory_bytes: Option<u64>,
+}
+
 /// Settings of the nginx in front.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nginx {
@@ -162,4 +172,11 @@ pub struct Files {
     pub nginx: Option<File>,
     /// Apache's configuration of Passenger, for Passenger alone.
     pub apache: Option<File>,
+    /// A manifest of Kubernetes with the Deployment of the server.
+    pub deployment: Option<File>,
+    /// A manifest with the ConfigMap of its variables.
+    pub configmap: Option<File>,
+    /// Kamal's `config/deploy.yml`
+    pub kamal: Option<File>,
+    pub procfile: Option<File>,
 }

@@ -3,7 +3,7 @@
 use crate::database_yml::Needed;
 use crate::{
     Change, File, Files, Knobs, Note, Recommended, Server, apache, database_yml, dockerfile,
-    environment, nginx, prefork, puma, systemd, variable,
+    environment, kamal, kubernetes, nginx, prefork, procfile, puma, systemd, variable,
 };
 
 /// What to change, and what is left to a person.
@@ -79,6 +79,43 @@ pub fn variables_by_hand(recommended: &Recommended, written: &Written) -> Vec<No
     notes
 }
 
+/// The files that start the server in containers, or on a platform.
+fn of_deployment(
+    recommended: &Recommended,
+    files: &Files,
+    wanted: &[variable::Wanted],
+    notes: &mut Vec<Note>,
+) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let asked = |wanted, adds| kubernetes::Asked {
+        recommended,
+        wanted,
+        adds,
+    };
+    let mut elsewhere = wanted.to_vec();
+    if let Some(File { path, text }) = &files.deployment {
+        let names = kubernetes::names(text, recommended, wanted);
+        elsewhere.retain(|wanted| !names.contains(&wanted.name));
+        let asked = asked(wanted, files.configmap.is_none());
+        changes.push(kubernetes::deployment(path, text, asked, notes));
+    }
+    if let Some(File { path, text }) = &files.configmap {
+        changes.push(kubernetes::config_map(
+            path,
+            text,
+            asked(&elsewhere, true),
+            notes,
+        ));
+    }
+    if let Some(File { path, text }) = &files.kamal {
+        changes.push(kamal::write(path, text, asked(wanted, true), notes));
+    }
+    if let Some(File { path, text }) = &files.procfile {
+        changes.push(procfile::write(path, text, recommended, wanted, notes));
+    }
+    changes
+}
+
 /// Writes a recommendation into the files that are wanted. Applied to its own output it changes nothing.
 #[must_use]
 pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
@@ -136,6 +173,7 @@ pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
     {
         changes.push(apache::write(path, text, recommended, notes));
     }
+    changes.extend(of_deployment(recommended, files, &wanted, notes));
     written.changes = changes.into_iter().filter(|c| !c.diff.is_empty()).collect();
     written
 }

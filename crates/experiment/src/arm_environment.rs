@@ -10,6 +10,7 @@ use refusal::{Refusal, not_in_this_libc, not_in_this_version, refused};
 use crate::arm_bundle::{ArmBundle, Bundles, Resolver, Variables};
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
+use crate::pod::Pod;
 use crate::progress::Watcher;
 use crate::request::{Arm, Experiment, Goal};
 use knobs::{Allocator, Overlay, PRELOAD};
@@ -85,7 +86,9 @@ impl ArmEnvironments {
         let experiment = against.experiment;
         let named = arm.overlay.ruby();
         let no_ruby = named.and_then(|named| self.rubies.find(named, experiment).err());
-        let missing = self.find_library(&arm.overlay).into_iter().chain(no_ruby);
+        let no_pod = Pod::of(&arm.overlay).err();
+        let missing = self.find_library(&arm.overlay).into_iter();
+        let missing = missing.chain(no_ruby).chain(no_pod);
         let mut wrong: Vec<Refusal> = missing.map(Refusal::ByAny).collect();
         let (program, found, where_it_is) = match self.rubies.named(named) {
             Some(ruby) => (ruby.program.as_os_str(), &ruby.info, ruby.shown()),

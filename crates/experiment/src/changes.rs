@@ -129,6 +129,10 @@ fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>
         pitchfork: pitchfork(&arm.overlay),
         passenger: passenger(&arm.overlay),
         nginx: nginx(&arm.overlay),
+        pod: advice::Pod {
+            cpus: arm.overlay.pod_cpus(),
+            memory_bytes: arm.overlay.pod_memory(),
+        },
         ..Recommended::of(server, settings.workers, settings.threads, settings.preload)
     }
 }
@@ -150,13 +154,17 @@ fn files(bench: &Bench<'_>) -> Files {
             .unwrap_or_else(|| app.join(usual));
         as_it_is(&path, path.strip_prefix(app).unwrap_or(&path))
     };
-    let named = |path: &Path| as_it_is(path, path);
+    let named = |path: &Path| as_it_is(path, path.strip_prefix(app).unwrap_or(path));
     let mut files = Files {
         environment: environment(app),
         dockerfile: existing(app, "Dockerfile"),
         database_yml: existing(app, "config/database.yml"),
         systemd: drop_in(experiment),
         nginx: experiment.files.nginx.as_deref().map(named),
+        deployment: experiment.files.deployment.as_deref().map(named),
+        configmap: experiment.files.configmap.as_deref().map(named),
+        kamal: experiment.files.kamal.as_deref().map(named),
+        procfile: experiment.files.procfile.as_deref().map(named),
         ..Files::default()
     };
     match experiment.kind {

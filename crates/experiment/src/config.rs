@@ -9,6 +9,7 @@ mod editor_schema;
 mod file;
 mod headers;
 mod memory_limit;
+mod named_files;
 mod placeholders;
 mod quick;
 mod ratio_limit;
@@ -24,6 +25,7 @@ pub use command::of_servers;
 pub use editor_schema::editor_schema;
 pub use file::{read_all, read_file, short_name, tables};
 pub use headers::parse_headers;
+pub use named_files::NamedFiles;
 pub use placeholders::filled;
 pub use recording::{Hosts, Recording, read_recording};
 pub use resolve::collected;
@@ -221,12 +223,8 @@ pub struct Request {
     pub runs_dir: Option<Asked>,
     /// Flight files stay in the run folder.
     pub keep_flights: Option<Asked>,
-    /// The unit that starts the server, whose drop-in is written down.
-    pub systemd_unit: Option<Asked>,
-    /// nginx's file that is written down.
-    pub nginx_file: Option<Asked>,
-    /// Apache's file that is written down.
-    pub apache_file: Option<Asked>,
+    /// Files that the answer is written down for.
+    pub files: NamedFiles,
 }
 
 /// A configuration of the file with its name.
@@ -339,9 +337,7 @@ impl Request {
             since: _,
             runs_dir,
             keep_flights: _,
-            systemd_unit,
-            nginx_file,
-            apache_file,
+            files,
         } = self;
         let objective = [slo, max_memory, rate, least, total_rate, server_cost];
         let tune = [
@@ -372,7 +368,6 @@ impl Request {
             boot_timeout,
             port,
         ];
-        let others = [systemd_unit, nginx_file, apache_file, allow_unsafe];
         let workload = [
             workload_file,
             replay_host,
@@ -391,7 +386,8 @@ impl Request {
             .chain(arms.iter().map(|arm| &arm.name))
             .chain([against, revision].into_iter().flatten())
             .chain(assertions)
-            .chain(others.into_iter().flatten())
+            .chain(files.each().into_iter().flatten())
+            .chain(allow_unsafe)
             .chain(allow_remote)
             .chain([before_trial, after_trial].into_iter().flatten())
             .chain(workload.into_iter().flatten())
@@ -480,9 +476,7 @@ impl Request {
             command_timeout: self.command_timeout.or(there.command_timeout),
             runs_dir: self.runs_dir.or(there.runs_dir),
             keep_flights: self.keep_flights.or(there.keep_flights),
-            systemd_unit: self.systemd_unit.or(there.systemd_unit),
-            nginx_file: self.nginx_file.or(there.nginx_file),
-            apache_file: self.apache_file.or(there.apache_file),
+            files: self.files.or(there.files),
         }
     }
 }

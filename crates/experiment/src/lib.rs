@@ -31,6 +31,7 @@ mod judge;
 mod layout;
 mod peers;
 mod place;
+mod pod;
 mod procedure;
 mod progress;
 mod proof;

@@ -163,6 +163,14 @@ pub struct ServersFiles {
     pub nginx: Option<PathBuf>,
     /// Apache's configuration of Passenger, absolute.
     pub apache: Option<PathBuf>,
+    /// Manifest with the server's Deployment, absolute.
+    pub deployment: Option<PathBuf>,
+    /// Manifest with the ConfigMap of its variables, absolute.
+    pub configmap: Option<PathBuf>,
+    /// Kamal's configuration, absolute.
+    pub kamal: Option<PathBuf>,
+    /// Processes with their commands, absolute.
+    pub procfile: Option<PathBuf>,
 }
 
 /// What all servers together are to carry.

@@ -381,6 +381,7 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
         objective: None,
         memory: None,
         split: None,
+        pod: None,
         predicted: None,
     }
 }

@@ -134,6 +134,7 @@ fn blank(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Trial {
         objective: None,
         memory: None,
         split: None,
+        pod: None,
         predicted: None,
     }
 }
@@ -168,6 +169,10 @@ fn measure(
     let window = windows::window(&saturation.outcome, saturation.server_cpu, false);
     measured.profile = flights::profile(&seen, locks_apart, window.cpu_ms_per_request);
     trial.saturation = Some(window);
+    trial.pod = driver.pod().map(|pod| run::Pod {
+        saturation: saturation.throttled,
+        ..pod.seen()
+    });
     pages::answer(&saturation.outcome, "at full load", Some(server))?;
     let share = saturation.outcome.generator_cpu_share();
     if share > load::MAX_CPU_SHARE {
@@ -190,6 +195,13 @@ fn measure(
             }
             // A closed loop has no schedule to be late for, so the capacity stands; the latency does not.
             Err(trouble) => trial.reason = Some(format!("{}{trouble}", Trial::NO_LATENCY)),
+        }
+        if let (Some(pod), Some(seen)) = (driver.pod(), &mut trial.pod) {
+            *seen = run::Pod {
+                saturation: seen.saturation,
+                objective: objective.throttled,
+                ..pod.seen()
+            };
         }
         samples.extend(objective.samples);
     }

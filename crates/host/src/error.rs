@@ -28,6 +28,18 @@ pub enum HostError {
     #[error("cannot read a process's CPU affinity: {source}")]
     Affinity { source: io::Error },
 
+    #[error("cannot {action} {path}: {source}")]
+    Group {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+
+    #[error(
+        "no group above this process hands the controllers {controllers} down to groups below it"
+    )]
+    NoController { controllers: String },
+
     #[error("cannot start the sampling thread: {source}")]
     Thread { source: io::Error },
 }
@@ -36,6 +48,15 @@ impl HostError {
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         Self::Io { path, source }
+    }
+
+    pub(crate) fn group(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::Group {
+            action,
+            path,
+            source,
+        }
     }
 
     /// Keeps the first 80 characters of what was found.

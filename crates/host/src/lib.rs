@@ -2,8 +2,8 @@
 //! from affinity and cgroups, and whatever on the host would spoil a measurement or harm a server.
 //!
 //! Parsers take text and drivers fetch it; the roots of `/proc`, `/sys` and the cgroups are parameters
-//! ([`Roots`], [`Tree::at`]). Processes that vanish while they are being looked at are no error. Starting,
-//! pinning and ending processes is left to others.
+//! ([`Roots`], [`Tree::at`]). Processes that vanish while they are being looked at are no error. Of the host it changes nothing but
+//! the control group of a pod ([`pod`]). Starting, pinning and ending processes is left to others.
 
 pub mod cgroup;
 pub mod check;
@@ -20,6 +20,7 @@ mod mappings;
 pub mod memory;
 pub mod monitor;
 mod other_work;
+pub mod pod;
 mod pressure;
 pub mod process;
 pub mod procfs;
@@ -42,6 +43,7 @@ pub use mappings::{Mappings, ProcessStatus, mappings, process_status};
 pub use memory::{ProcessMemory, TreeMemory};
 pub use monitor::{Monitor, Sample};
 pub use other_work::{OtherWork, OtherWorkSoFar};
+pub use pod::PodGroup;
 pub use pressure::{Pressure, parse_pressure};
 pub use process::ProcessFacts;
 pub use roots::Roots;

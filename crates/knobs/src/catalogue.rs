@@ -1,6 +1,7 @@
 //! The knobs that there are.
 
 mod allocators;
+mod pod;
 mod process;
 mod programs;
 mod ruby;
@@ -17,6 +18,7 @@ pub static CATALOGUE: LazyLock<Vec<Knob>> = LazyLock::new(|| {
         ruby::KNOBS,
         process::KNOBS,
         programs::KNOBS,
+        pod::KNOBS,
     ]
     .concat()
 });

@@ -33,6 +33,8 @@ pub enum Place {
     Environment,
     /// In the configuration that Powerband writes for this program.
     Configuration(Program),
+    /// In the control group that Powerband makes for the server.
+    Group,
 }
 
 /// A program whose configuration Powerband writes.

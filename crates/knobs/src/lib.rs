@@ -24,7 +24,7 @@ pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, SETUP, find, is_known, is_version};
 pub use command::{shown_command, shown_words};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
-pub use names::{ENV, GEM, RUBY, VALUE};
+pub use names::{ENV, GEM, POD_CPUS, POD_MEMORY, RUBY, VALUE};
 pub use nearest::{SETTINGS, nearest_of, unknown};
 pub use overlay::{Chosen, Overlay, POOL, of_allocator};
 pub use page::page;
@@ -32,7 +32,7 @@ pub use reserved::names_a_variable;
 pub use ruby_warnings::{refusals, sets_collector};
 pub use secret::{is_secret, shown, shown_of};
 pub use secret_name::{names_a_secret, with_reduced};
-pub use value::Value;
+pub use value::{Value, size};
 
 /// What is wrong with a knob or its value, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

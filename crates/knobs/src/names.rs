@@ -14,3 +14,9 @@ pub const PUMA: &str = "puma";
 
 /// The Ruby that runs the server: of its environment only a part of `PATH`.
 pub const RUBY: &str = "ruby";
+
+/// The CPU quota of the server's pod.
+pub const POD_CPUS: &str = "pod.cpus";
+
+/// The memory limit of the server's pod.
+pub const POD_MEMORY: &str = "pod.memory";

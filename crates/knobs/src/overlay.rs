@@ -2,7 +2,7 @@
 
 use crate::allocator::{Allocator, PRELOAD};
 use crate::knob::{Place, Program};
-use crate::names::{ENV, GEM, PUMA, RUBY, VALUE};
+use crate::names::{ENV, GEM, POD_CPUS, POD_MEMORY, PUMA, RUBY, VALUE};
 use crate::secret::shown_of;
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
@@ -157,7 +157,7 @@ impl Overlay {
     pub fn programs(&self) -> BTreeMap<Program, &'static str> {
         let program = |knob: &'static crate::Knob| match knob.place {
             Place::Configuration(program) => Some((program, knob.name)),
-            Place::Environment => None,
+            Place::Environment | Place::Group => None,
         };
         self.of_catalogue().filter_map(program).collect()
     }
@@ -173,6 +173,16 @@ impl Overlay {
     /// Connections that each process's pool may hold.
     pub fn pool(&self) -> Option<u32> {
         self.set.get(POOL)?.set.parse().ok()
+    }
+
+    /// Cores that the server may use, fractions included.
+    pub fn pod_cpus(&self) -> Option<f64> {
+        self.set.get(POD_CPUS)?.set.parse().ok()
+    }
+
+    /// Bytes that the server's processes may have together.
+    pub fn pod_memory(&self) -> Option<u64> {
+        self.set.get(POD_MEMORY)?.set.parse().ok()
     }
 
     /// The Ruby that runs it, as it was named.

@@ -109,6 +109,7 @@ fn sets(knob: &Knob) -> String {
     match knob.place {
         Place::Environment => format!("`{}`", knob.variable),
         Place::Configuration(program) => format!("`{}` of {}", knob.variable, program.name()),
+        Place::Group => format!("`{}` of the server's control group", knob.variable),
     }
 }
 

@@ -206,8 +206,9 @@ fn bytes(text: &str) -> Result<u64, String> {
         .map_err(|_| "no size".to_owned())
 }
 
-/// In the largest unit that divides it.
-fn size(bytes: u64) -> String {
+/// Bytes as they are typed: in the largest unit that divides them.
+#[must_use]
+pub fn size(bytes: u64) -> String {
     for (unit, name) in [
         (1 << 40, "TiB"),
         (1 << 30, "GiB"),

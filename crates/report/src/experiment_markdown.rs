@@ -9,7 +9,7 @@ use crate::reading::{
 };
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
-use crate::{aged, command_markdown, growth, no_latency, pages, tried};
+use crate::{aged, command_markdown, growth, no_latency, pages, pod, tried};
 use run::load::AssertionOutcome;
 use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
@@ -45,6 +45,7 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     if let Some(missing) = no_latency::markdown(document) {
         let _ = write!(page, "\n{missing}");
     }
+    pod::markdown(&mut page, document);
     aged::markdown(&mut page, document);
     pages::markdown(&mut page, document);
     if document.arms.iter().any(|arm| arm.time.is_some()) {

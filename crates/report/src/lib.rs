@@ -30,6 +30,7 @@ mod merged_logs_page;
 mod no_latency;
 mod page;
 mod pages;
+mod pod;
 mod predict_page;
 mod predicted;
 mod rates;

@@ -7,7 +7,7 @@ use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
-    predicted, rates, request_time, since, so_far, steps, tables, tried, why_not, worth,
+    pod, predicted, rates, request_time, since, so_far, steps, tables, tried, why_not, worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -69,6 +69,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         why_not::write(&mut sheet, document);
         failed(&mut sheet, document);
         beyond_cores::write(&mut sheet, document);
+        pod::write(&mut sheet, document);
         aged::write(&mut sheet, document);
     }
     so_far::write(&mut sheet, document);

@@ -30,6 +30,7 @@ mod metric;
 pub mod model;
 mod page_time;
 pub mod plan;
+mod pod;
 pub mod predict;
 pub mod production;
 mod rates;
@@ -65,6 +66,7 @@ pub use metric::Metric;
 pub use model::*;
 pub use page_time::PageTime;
 pub use plan::*;
+pub use pod::{Pod, Throttled};
 pub use rates::*;
 #[cfg(feature = "schema")]
 pub use schema::{Contract, contracts, json_schema};

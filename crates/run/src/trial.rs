@@ -4,6 +4,7 @@ use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
 use crate::plan::Stage;
+use crate::pod::Pod;
 use crate::sending::Redirect;
 use crate::settings::Settings;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,9 @@ pub struct Trial {
     pub memory: Option<Memory>,
     /// Where request time went in the saturation window, from the agent.
     pub split: Option<Split>,
+    /// What the limits of its pod came to; absent where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<Pod>,
     /// What the model had said of this configuration before the trial; `tune` only, after the pilot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Foreseen>,

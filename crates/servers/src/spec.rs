@@ -279,6 +279,9 @@ pub struct ServerSpec {
     pub stop_grace: Duration,
     /// Processors that the server and its services may use; `None`: all.
     pub cpus: Option<Vec<usize>>,
+    /// Folders of control groups that the server is to be in, its services and what stands in front of it excluded. The caller makes
+    /// and removes them; the guard removes them if the caller is gone.
+    pub groups: Vec<PathBuf>,
     /// Standard output and error of the server and its services; appended to, private.
     pub log_path: PathBuf,
     /// A folder of this start's own; made, private, when missing.
@@ -316,6 +319,7 @@ impl ServerSpec {
             boot_timeout: Duration::from_secs(60),
             stop_grace: Duration::from_secs(10),
             cpus: None,
+            groups: Vec::new(),
             log_path: work_dir.join("server.log"),
             app_dir,
             work_dir,

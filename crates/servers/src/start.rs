@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::{Died, StartError};
 use crate::files::private_dir;
 use crate::front::Front;
-use crate::guard::Guard;
+use crate::guard::{Guard, Remove};
 use crate::kinds;
 use crate::log::Log;
 use crate::nginx;
@@ -16,6 +16,7 @@ use crate::running::{Running, Stopping};
 use crate::service::Service;
 use crate::spec::{Ready, ServerSpec};
 use crate::waiting::Process;
+use crate::words;
 
 /// Another process may take a free port before the server binds it; thrice in a row is no accident.
 const PORT_ATTEMPTS: usize = 3;
@@ -111,11 +112,15 @@ fn start_at(
     };
     let log = Log::from_here(&spec.log_path, &env).of_application(&spec.app_dir);
     let cpus = spec.cpus.clone();
+    let words = words::inside(&spec.groups, words);
     let launched = Guard::launch(
         &spec.guard,
         cpus,
         ORPHAN_GRACE,
-        remove.clone(),
+        Remove {
+            orphaned: spec.groups.clone(),
+            ..remove.clone()
+        },
         Some(&spec.log_path),
     );
     let mut guard = launched.inspect_err(|_| remove.now())?;

@@ -1,5 +1,7 @@
 //! A command line as a person writes it, taken apart as a shell does, without running one.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 /// A quote or a backslash that is never closed.
@@ -27,9 +29,48 @@ pub fn by_shell(line: &str) -> [String; 3] {
     ["/bin/sh", "-c", line].map(String::from)
 }
 
+/// The words that enter control groups, by their folders, and become the command there: whatever it starts is in them, too.
+pub(crate) fn inside(groups: &[PathBuf], words: Vec<String>) -> Vec<String> {
+    if groups.is_empty() {
+        return words;
+    }
+    let enter = groups.iter().map(|folder| {
+        let procs = folder.join("cgroup.procs").display().to_string();
+        format!("echo $$ > {} && ", shell_words::quote(&procs))
+    });
+    let script = format!("{}exec \"$@\"", enter.collect::<String>());
+    let [shell, flag, line] = by_shell(&script);
+    let name = "sh".to_owned();
+    [shell, flag, line, name].into_iter().chain(words).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_in_its_groups_before_it_runs_and_keeps_its_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let groups = ["a b", "c"].map(|name| folder.path().join(name));
+        for group in &groups {
+            std::fs::create_dir(group).unwrap();
+        }
+        let words = ["echo", "x  y", "$HOME"].map(String::from).to_vec();
+        assert_eq!(inside(&[], words.clone()), words);
+        let words = inside(&groups, words);
+        let child = std::process::Command::new(&words[0])
+            .args(&words[1..])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let said = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(said.stdout).unwrap(), "x  y $HOME\n");
+        for group in &groups {
+            let written = std::fs::read_to_string(group.join("cgroup.procs")).unwrap();
+            assert_eq!(written, format!("{pid}\n"));
+        }
+    }
 
     #[test]
     fn quotes_hold_words_together() {

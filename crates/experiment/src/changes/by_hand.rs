@@ -3,7 +3,7 @@
 use crate::request::Arm;
 use crate::server_kind::ServerKind;
 use advice::Files;
-use knobs::{Allocator, Chosen, POOL, Place, Program, RUBY, SETUP, VALUE};
+use knobs::{Allocator, Chosen, POD_CPUS, POOL, Place, Program, RUBY, SETUP, VALUE};
 
 pub const WARMUP: &str = "warmup";
 pub const COMPACT: &str = "compact";
@@ -70,6 +70,7 @@ fn what_to_do(kind: ServerKind, arm: &Arm, files: &Files, chosen: &Chosen) -> Op
                       it, because no configuration of the application decides that; a Gemfile that names another Ruby is to name this one"
             .to_owned(),
         (_, Some(Place::Configuration(Program::Nginx))) => nginx(files, chosen)?,
+        (_, Some(Place::Group)) if files.deployment.is_none() && files.kamal.is_none() => pod(chosen),
         _ => return None,
     };
     Some(text)
@@ -127,6 +128,18 @@ fn call(kind: ServerKind, arm: &Arm, chosen: &Chosen) -> Option<String> {
 
 fn after_initialize(call: &str) -> String {
     format!("`Rails.application.config.after_initialize {{ {call} }}`")
+}
+
+/// The limits of the container, which a trial's control group had.
+fn pod(chosen: &Chosen) -> String {
+    let (resource, docker) = match chosen.knob.as_str() {
+        POD_CPUS => ("cpu", "--cpus"),
+        _ => ("memory", "--memory"),
+    };
+    format!(
+        "as resources.limits.{resource} of the container in Kubernetes, or docker run {docker}; the trial's server was in a control group \
+         with this limit"
+    )
 }
 
 fn nginx(files: &Files, chosen: &Chosen) -> Option<String> {

@@ -70,6 +70,10 @@ fn applications() -> [Files; 2] {
             "nginx.conf",
             "events {}\nhttp {\n  upstream a {\n    server b;\n  }\n}\n",
         ),
+        deployment: file(
+            "deployment.yml",
+            "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n        - name: shop\n",
+        ),
         ..bare.clone()
     };
     [bare, whole]
@@ -110,6 +114,8 @@ fn is_there(knob: &Knob, value: &str, (added, by_hand): &(Vec<String>, Vec<Strin
         "warmup" => "before_fork { Process.warmup }",
         "compact" => "before_fork { GC.compact }",
         "pool" => "pool: ",
+        "pod.cpus" => "cpu: ",
+        "pod.memory" => "memory: ",
         _ => knob.variable,
     };
     let by_hand_as = format!("set by hand: {}={value}: ", knob.name);

@@ -203,6 +203,18 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
                 "nginx.conf, or a file that its http includes.",
             ),
             ("apache", Like::Text, "Apache's configuration of Passenger."),
+            (
+                "deployment",
+                Like::Text,
+                "Manifest with the Deployment of the server: limits, variables and command of its container.",
+            ),
+            (
+                "configmap",
+                Like::Text,
+                "Manifest with the ConfigMap of its variables.",
+            ),
+            ("kamal", Like::Text, "Kamal's config/deploy.yml."),
+            ("procfile", Like::Text, "Procfile."),
         ],
     ),
     (

@@ -2,6 +2,7 @@
 //!
 //! The values themselves are checked where flags are checked, in `resolve`.
 
+use super::named_files::NamedFiles;
 use super::sections::Reader;
 use super::{Asked, Problem, Request};
 use std::path::Path;
@@ -168,10 +169,8 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         );
     }
     if let Some(mut files) = reader.section(&mut table, "files") {
-        request.systemd_unit = reader.text(&mut files, "files", "systemd_unit");
-        request.nginx_file = reader.text(&mut files, "files", "nginx");
-        request.apache_file = reader.text(&mut files, "files", "apache");
-        reader.rest(files, "files", &["systemd_unit", "nginx", "apache"]);
+        request.files = NamedFiles::of(|key| reader.text(&mut files, "files", key));
+        reader.rest(files, "files", &NamedFiles::KEYS);
     }
     if let Some(mut safety) = reader.section(&mut table, "safety") {
         request.allow_unsafe = reader.text(&mut safety, "safety", "allow_unsafe");

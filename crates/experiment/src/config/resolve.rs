@@ -263,7 +263,9 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
             .runs_dir
             .as_ref()
             .map_or_else(|| PathBuf::from("powerband-runs"), |p| base.join(&p.text)),
-        files: server::files(&request, base, &mut all.0),
+        files: request
+            .files
+            .resolved(server::named(&request), base, &mut all.0),
         base_dir: absolute(base),
         app_dir: absolute(&app_dir),
         assertions,

@@ -2,11 +2,10 @@
 
 use super::values::{parse_bool, parse_list, parse_threads, parse_workers};
 use super::{Asked, Problem, Request};
-use crate::request::{Front, Goal, ServersFiles};
+use crate::request::{Front, Goal};
 use crate::server_kind::ServerKind;
 use knobs::{Place, Program};
 use run::Settings;
-use std::path::Path;
 
 const KINDS: [ServerKind; 5] = [
     ServerKind::Puma,
@@ -222,7 +221,7 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
         let name = asked.text.split('=').next().unwrap_or_default().trim();
         let remedy = match knobs::find(name).map(|knob| knob.place) {
             Some(Place::Configuration(program)) => not_started(program, request, kind, front),
-            Some(Place::Environment) => None,
+            Some(Place::Environment | Place::Group) => None,
             None if name.starts_with(knobs::VALUE) => {
                 Some("placeholders are for compare and sweep".to_owned())
             }
@@ -236,48 +235,6 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
         problems.push(Problem::of(&shown, "tune cannot search it here", remedy));
     }
     problems
-}
-
-/// Files in addition to the application's own that the answer is written down for.
-pub fn files(request: &Request, base: &Path, problems: &mut Vec<Problem>) -> ServersFiles {
-    let mut existing = |asked: &Option<Asked>| {
-        let asked = asked.as_ref()?;
-        let path = base.join(&asked.text);
-        if let Err(error) = std::fs::read_to_string(&path) {
-            problems.push(Problem::of(
-                asked,
-                format_args!("{} cannot be read: {error}", path.display()),
-                "give the path of a text file that is there and may be read, or leave it out",
-            ));
-        }
-        Some(path)
-    };
-    let nginx = existing(&request.nginx_file);
-    let of_passenger = named(request) == ServerKind::Passenger;
-    let apache = of_passenger
-        .then(|| existing(&request.apache_file))
-        .flatten();
-    if let Some(asked) = request.apache_file.as_ref().filter(|_| !of_passenger) {
-        problems.push(Problem::of(
-            asked,
-            "no Apache is started that it would be for",
-            "leave it out, or set server.kind = \"passenger\"",
-        ));
-    }
-    let unit = request.systemd_unit.as_ref();
-    // A unit's name is part of a path.
-    if let Some(asked) = unit.filter(|unit| unit.text.is_empty() || unit.text.contains('/')) {
-        problems.push(Problem::of(
-            asked,
-            "no name of a unit",
-            "give it as systemctl lists it, such as shop.service",
-        ));
-    }
-    ServersFiles {
-        systemd_unit: unit.map(|unit| unit.text.clone()),
-        nginx,
-        apache,
-    }
 }
 
 #[cfg(test)]
@@ -418,29 +375,6 @@ mod tests {
             let unicorn = impossible(ServerKind::Unicorn, "one", settings(2, preload));
             assert!(unicorn.is_empty());
         }
-    }
-
-    #[test]
-    fn files_that_are_not_there_are_told() {
-        let request = Request {
-            nginx_file: asked("no-such.conf"),
-            apache_file: asked("server.rs"),
-            systemd_unit: asked("a/b"),
-            ..Request::default()
-        };
-        let mut problems = Vec::new();
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");
-        files(&request, &here, &mut problems);
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let words = [
-            "no-such.conf cannot be read",
-            "no Apache",
-            "no name of a unit",
-        ];
-        for (told, words) in told.iter().zip(words) {
-            assert!(told.contains(words), "{told}");
-        }
-        assert_eq!(told.len(), words.len(), "{told:?}");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use super::{Serving, warmup_of};
 use crate::error::Failure;
 use crate::generator::{self, Generator};
+use crate::pod::{self, Pod};
 use load::{Mode, Outcome, Plan, Progress, Stop};
-use run::{UsageSample, Warmup};
+use run::{Throttled, UsageSample, Warmup};
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
@@ -36,6 +37,8 @@ pub struct Driven {
     pub outcome: Outcome,
     /// CPU time of the server's tree.
     pub server_cpu: Duration,
+    /// What a CPU quota did; `None` without one.
+    pub throttled: Option<Throttled>,
     /// The tree over the window.
     pub samples: Vec<UsageSample>,
 }
@@ -45,18 +48,25 @@ pub struct Driver<'a> {
     generator: Generator<'a>,
     server: &'a Running,
     serving: &'a Serving<'a>,
+    pod: Option<&'a Pod>,
     answered: std::cell::Cell<u64>,
     driven_s: std::cell::Cell<f64>,
     drained_s: std::cell::Cell<f64>,
 }
 
 impl<'a> Driver<'a> {
-    /// For a server that is ready.
-    pub fn new(generator: Generator<'a>, server: &'a Running, serving: &'a Serving<'a>) -> Self {
+    /// For a server that is ready, with its pod where it has one.
+    pub fn new(
+        generator: Generator<'a>,
+        server: &'a Running,
+        serving: &'a Serving<'a>,
+        pod: Option<&'a Pod>,
+    ) -> Self {
         Driver {
             generator,
             server,
             serving,
+            pod,
             answered: std::cell::Cell::new(0),
             driven_s: std::cell::Cell::new(0.0),
             drained_s: std::cell::Cell::new(0.0),
@@ -66,6 +76,11 @@ impl<'a> Driver<'a> {
     /// The server.
     pub fn server(&self) -> &'a Running {
         self.server
+    }
+
+    /// Its pod, where it has one.
+    pub fn pod(&self) -> Option<&'a Pod> {
+        self.pod
     }
 
     /// Requests answered so far, those of the warm-up included.
@@ -136,18 +151,21 @@ impl<'a> Driver<'a> {
     fn sampled(&self, mut plan: Plan, slice: Duration, pss_every: u32) -> Result<Driven, Failure> {
         plan.slice = slice;
         let before = self.cpu();
+        let throttling = self.pod.and_then(Pod::throttling);
         let tree = super::tree(self.server);
         let monitor = host::Monitor::start_with(tree, slice, pss_every).ok();
         let began = Instant::now();
         let outcome = self.generator.run(&plan)?;
         let ended = began.elapsed();
         let server_cpu = self.cpu().saturating_sub(before);
+        let throttled = pod::between(throttling, self.pod.and_then(Pod::throttling));
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
         let samples = self.placed(&outcome, &samples);
         self.count(&outcome, ended);
         Ok(Driven {
             outcome,
             server_cpu,
+            throttled,
             samples,
         })
     }

@@ -6,6 +6,7 @@ use crate::bench::Bench;
 use crate::error::Failure;
 use crate::flights;
 use crate::generator::Generator;
+use crate::pod::Pod;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use load::{HangingPage, Target, TlsOptions};
@@ -105,7 +106,7 @@ pub fn with_server<T>(
     let began = Instant::now();
     start::hook(bench, place, before, "before_trial", folder, watcher)?;
     begun.beside.hooks_s = began.elapsed().as_secs_f64();
-    let result = served(bench, serving, watcher, begun, work);
+    let result = in_its_pod(bench, serving, watcher, begun, work);
     // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
     let began = Instant::now();
     let after = start::hook_to_its_end(bench, place, after, folder, watcher);
@@ -113,14 +114,36 @@ pub fn with_server<T>(
     Ok(Ended { result, after })
 }
 
-fn served<T>(
+/// The pod is there before the server and goes after it.
+fn in_its_pod<T>(
     bench: &Bench<'_>,
     serving: &Serving<'_>,
     watcher: &dyn Watcher,
     begun: &mut Begun,
     work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let server = start::server(bench, serving, watcher, begun)?;
+    let pod = Pod::of(&serving.arm.overlay).map_err(Failure::Fatal)?;
+    let pod = pod.as_ref();
+    let result = served(bench, serving, pod, watcher, begun, work);
+    // Whatever the server still did, it is not what this much memory carries.
+    match (result, pod.and_then(Pod::killed)) {
+        (Ok(_), Some(killed)) => Err(Failure::Trial(killed)),
+        (Err(Failure::Trial(why)), Some(killed)) => {
+            Err(Failure::Trial(format!("{killed} ({why})")))
+        }
+        (result, _) => result,
+    }
+}
+
+fn served<T>(
+    bench: &Bench<'_>,
+    serving: &Serving<'_>,
+    pod: Option<&Pod>,
+    watcher: &dyn Watcher,
+    begun: &mut Begun,
+    work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let server = start::server(bench, serving, pod, watcher, begun)?;
     // What it has connected to while it started is known before the first request of ours.
     if bench.peers.look() {
         return Err(Failure::Interrupted);
@@ -137,7 +160,7 @@ fn served<T>(
         sender: &bench.sender,
     };
     let settled = generator.settle_https();
-    let driver = Driver::new(generator, &server, serving);
+    let driver = Driver::new(generator, &server, serving, pod);
     let result = settled
         .and_then(|hung| warmed_up(bench, &driver, serving, watcher, begun, hung.as_ref()))
         .and_then(|()| work(&driver));
@@ -185,7 +208,7 @@ fn warmed_up(
     begun.warmup = Some(warmup);
     answers(driver, &outcome, hung)?;
     let recorded = serving.folder.join(flights::FOLDER);
-    start::not_taken(bench, driver.server(), &recorded, serving.arm)
+    start::not_taken(bench, driver.server(), &recorded, serving.arm, driver.pod())
         .map_or(Ok(()), |why| Err(Failure::Trial(why)))
 }
 

@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::error::Failure;
 use crate::flights;
 use crate::place::Place;
+use crate::pod::Pod;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::room;
@@ -92,12 +93,14 @@ fn run_hook(
 pub(super) fn server(
     bench: &Bench<'_>,
     serving: &Serving<'_>,
+    pod: Option<&Pod>,
     watcher: &dyn Watcher,
     begun: &mut Begun,
 ) -> Result<Running, Failure> {
     watcher.on(Event::Phase("starting"));
     let began = Instant::now();
-    let spec = spec(bench, serving)?;
+    let mut spec = spec(bench, serving)?;
+    spec.groups = pod.map(Pod::folders).unwrap_or_default();
     let cancelled = || watcher.cancelled();
     let server = servers::start(&spec, &cancelled).map_err(|error| match error {
         StartError::Cancelled => Failure::Interrupted,
@@ -168,6 +171,7 @@ pub(super) fn not_taken(
     server: &Running,
     flight_dir: &Path,
     arm: &Arm,
+    pod: Option<&Pod>,
 ) -> Option<String> {
     let own = match server.read_back() {
         Ok(found) => found.mismatches.first().map(ToString::to_string),
@@ -205,7 +209,8 @@ pub(super) fn not_taken(
             let mut pids = server.own_pids();
             pids.extend(serving);
             let environments = &bench.arm_environments;
-            let mismatch = environments.not_taken(arm, &bench.place(arm).env, &pids)?;
+            let variables = environments.not_taken(arm, &bench.place(arm).env, &pids);
+            let mismatch = variables.or_else(|| pod?.not_taken(&pids))?;
             Some(mismatch.to_string())
         })
 }

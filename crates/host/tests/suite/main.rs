@@ -3,6 +3,7 @@
 mod doctor;
 mod limits;
 mod parsers;
+mod pod;
 #[path = "../support/mod.rs"]
 mod support;
 mod trees;

@@ -16,6 +16,7 @@ mod measured_page;
 mod memory_page;
 mod no_latency_page;
 mod page;
+mod pod_page;
 mod predict_page;
 mod reasons_page;
 #[path = "../support/run_page.rs"]

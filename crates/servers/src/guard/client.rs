@@ -166,7 +166,10 @@ impl Guard {
             input,
             shared,
             next_id: 0,
-            remove: remove.clone(),
+            remove: Remove {
+                orphaned: Vec::new(),
+                ..remove.clone()
+            },
         };
         let orphan_grace_ms = millis(orphan_grace);
         guard.tell(&Command::Configure {

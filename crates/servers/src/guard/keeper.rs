@@ -185,7 +185,10 @@ impl Keeper {
                     sweep::signal(pid, signal);
                 }
             }
-            Command::Stop { grace_ms } => self.begin_end(Duration::from_millis(grace_ms)),
+            Command::Stop { grace_ms } => {
+                self.remove.orphaned.clear();
+                self.begin_end(Duration::from_millis(grace_ms));
+            }
         }
     }
 

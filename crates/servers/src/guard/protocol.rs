@@ -17,12 +17,16 @@ pub struct Remove {
     pub files: Vec<PathBuf>,
     /// With all that they hold.
     pub folders: Vec<PathBuf>,
+    /// Empty folders that powerband itself removes, once it has read what is in them, unless it is gone.
+    pub orphaned: Vec<PathBuf>,
 }
 
 impl From<Vec<PathBuf>> for Remove {
     fn from(files: Vec<PathBuf>) -> Self {
-        let folders = Vec::new();
-        Remove { files, folders }
+        Remove {
+            files,
+            ..Remove::default()
+        }
     }
 }
 
@@ -38,6 +42,9 @@ impl Remove {
         }
         for folder in &self.folders {
             let _ = std::fs::remove_dir_all(folder);
+        }
+        for folder in &self.orphaned {
+            let _ = std::fs::remove_dir(folder);
         }
     }
 }

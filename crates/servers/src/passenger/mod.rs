@@ -67,8 +67,8 @@ pub(crate) fn prepare(
     let ruby = installed::find(ruby, "ruby")?;
     let folders = Folders::make(&spec.app_dir)?;
     let mut remove = Remove {
-        files: Vec::new(),
         folders: vec![folders.whole.clone()],
+        ..Remove::default()
     };
     let path = spec.work_dir.join("apache.conf");
     let app_temporary = env

@@ -1,0 +1,110 @@
+//! Words of a command that set what is recommended: flags of the server, and variables before it.
+
+use crate::variable::Wanted;
+use crate::{Recommended, Server};
+
+/// The words that are to stand in the place of others, by their number. A command may run in a shell; what is computed there stays.
+pub fn replaced(
+    words: &[&str],
+    recommended: &Recommended,
+    wanted: &[Wanted],
+) -> Vec<(usize, String)> {
+    let mut new = Vec::new();
+    let server = words.iter().position(|word| runs(word, recommended.server));
+    for (at, word) in words.iter().enumerate() {
+        let assigned = word.split_once('=').and_then(|(name, value)| {
+            let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
+            let plain = !value.contains(['$', '"', '\'', '`', '\\']);
+            Some(format!(
+                "{name}={}",
+                plain.then(|| wanted.over(Some(value)))??
+            ))
+        });
+        let flag = server
+            .filter(|server| at > *server)
+            .and_then(|_| of_flag(words, at, recommended));
+        if let Some(other) = assigned.or(flag).filter(|other| other != word) {
+            new.push((at, other));
+        }
+    }
+    new
+}
+
+/// Whether a word is the server's program.
+pub fn runs(word: &str, server: Server) -> bool {
+    let program = match server {
+        Server::Puma => "puma",
+        Server::Unicorn => "unicorn",
+        Server::Pitchfork => "pitchfork",
+        Server::Falcon => "falcon",
+        Server::Passenger => "passenger",
+    };
+    word.rsplit('/').next() == Some(program)
+}
+
+/// A flag's value as it should be: of `-w 2`, of `--workers=2`.
+fn of_flag(words: &[&str], at: usize, recommended: &Recommended) -> Option<String> {
+    let threads = format!("{0}:{0}", recommended.threads);
+    let workers = recommended.workers.to_string();
+    let flags: &[(&str, &str, &str)] = match recommended.server {
+        Server::Puma => &[("-t", "--threads", &threads), ("-w", "--workers", &workers)],
+        Server::Falcon => &[("-n", "--count", &workers)],
+        _ => &[],
+    };
+    let number =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == ':');
+    flags.iter().find_map(|(short, long, value)| {
+        let before = words[..at].last();
+        if before.is_some_and(|word| word == short || word == long) && number(words[at]) {
+            return Some((*value).to_owned());
+        }
+        let joined = words[at].strip_prefix(long)?.strip_prefix('=')?;
+        number(joined).then(|| format!("{long}={value}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(line: &str, server: Server) -> String {
+        let recommended = Recommended::of(server, 2, 5, true);
+        let wanted = [
+            Wanted::is("WEB_CONCURRENCY", 2),
+            Wanted::is("RAILS_MAX_THREADS", 5),
+        ];
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut all: Vec<String> = words.iter().map(ToString::to_string).collect();
+        for (at, word) in replaced(&words, &recommended, &wanted) {
+            all[at] = word;
+        }
+        all.join(" ")
+    }
+
+    #[test]
+    fn flags_of_the_server_and_variables_are_replaced_and_others_are_not() {
+        for (line, expected) in [
+            (
+                "WEB_CONCURRENCY=4 bundle exec puma -t 3:3 -w 4 -p 3000",
+                "WEB_CONCURRENCY=2 bundle exec puma -t 5:5 -w 2 -p 3000",
+            ),
+            (
+                "bin/puma --threads=1:6 --workers 8",
+                "bin/puma --threads=5:5 --workers 2",
+            ),
+            ("timeout -t 9 puma", "timeout -t 9 puma"),
+            (
+                "puma -w ${WEB_CONCURRENCY:-2} -t $T",
+                "puma -w ${WEB_CONCURRENCY:-2} -t $T",
+            ),
+            ("RAILS_MAX_THREADS=$N puma", "RAILS_MAX_THREADS=$N puma"),
+        ] {
+            assert_eq!(after(line, Server::Puma), expected);
+        }
+        assert_eq!(
+            after("falcon serve --count 9 -t 1", Server::Falcon),
+            "falcon serve --count 2 -t 1"
+        );
+        assert_eq!(after("puma -w 9", Server::Unicorn), "puma -w 9");
+    }
+}

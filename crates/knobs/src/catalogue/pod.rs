@@ -1,0 +1,37 @@
+//! Limits of the server's pod, which the kernel enforces on its control group.
+
+use crate::knob::{Kind, Knob, Place};
+use crate::names::{POD_CPUS, POD_MEMORY};
+
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        caution: "A core that the quota takes away is no core of its own: threads and workers that run at once use the quota up early in \
+                  each period and then stand still together.",
+        ..Knob::plain(
+            POD_CPUS,
+            (Place::Group, "cpu.max"),
+            Kind::Number {
+                over: 0.01,
+                most: 1024.0,
+                zero: false,
+            },
+            "the machine's cores",
+            "1.5",
+            "CPU quota of the server in cores, in periods of 100 ms as Kubernetes sets it: `resources.limits.cpu`.",
+        )
+    },
+    Knob {
+        caution: "The cache of the files that the server reads counts; swap is not given.",
+        ..Knob::plain(
+            POD_MEMORY,
+            (Place::Group, "memory.max"),
+            Kind::Size {
+                least: 16 << 20,
+                most: 64 << 40,
+            },
+            "the machine's memory",
+            "1GiB",
+            "Memory that the server's processes may have together before the kernel kills one: `resources.limits.memory`.",
+        )
+    },
+];
