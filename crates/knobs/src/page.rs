@@ -22,6 +22,7 @@ powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB --baseline threads=5,workers=2
 powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
 powerband compare puma=6.6 puma=7.2 puma=8.0              # versions of a gem that are installed
 powerband compare ruby=3.3 ruby=3.4                       # Rubies that are installed
+powerband sweep pod.cpus=0.5,1,2 --baseline threads=3     # CPU quotas of the server
 ```
 
 In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configuration.md#arm-configurations-to-compare). There
@@ -51,6 +52,9 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
   Active Record's own pool.
 - **Directives** of Puma, Pitchfork, Passenger and nginx: Powerband writes them into the configuration that the server is started with. It reads them
   back if the program shows them.
+- **Limits of a pod** (`pod.cpus`, `pod.memory`): for each trial Powerband makes a control group, starts the server in it, reads limits and
+  members back, and removes it. If none can be made, the run ends before the first trial. The page says how often the quota stopped
+  the server. If the kernel kills a process at the memory limit, the trial fails for that reason. [More](kubernetes.md#the-limits-of-a-pod).
 - **Versions of gems** (`gem.NAME`): for each configuration Powerband writes a Gemfile and its lock into the run folder. The Gemfile reads
   the application's (or that of `gemfile`) with another version of the gem, and Bundler resolves it before the first trial among the gems
   that are installed. The application's Gemfile and Gemfile.lock stay as they are. `6.6` is the newest installed version of 6.6, `6.6.0`

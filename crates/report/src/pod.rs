@@ -9,9 +9,10 @@ use run::{ArmSummary, Document, Pod, Trial};
 
 const HEADING: &str = "What the limits of the pod did";
 const MEANING: &str = "Throttled: of the periods of 100 ms in which the server ran, those in which it used up its CPU quota and stood still until the \
-                       next one. Requests wait for that time too: it is in the response times above, and in no part of a request's own time. \
-                       Stopped: how long that was in each second, summed over cores. Peak memory is the control group's, with the cache of the \
-                       files that the server reads, which the kernel takes back before it kills. Medians of the trials.";
+                       next one. Requests wait for that time too: it is in the response times above, and in the time for which a request runs \
+                       Ruby or waits to run it. Stopped: how long that was in each second, summed over cores. Peak memory is the control \
+                       group's, with the cache of the files that the server reads, which the kernel takes back before it kills. Medians \
+                       of the trials.";
 
 /// The section; nothing where no configuration had limits.
 pub fn write(sheet: &mut Sheet, document: &Document) {
