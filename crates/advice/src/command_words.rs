@@ -30,6 +30,19 @@ pub fn replaced(
     new
 }
 
+/// A command in one line, with those words; `None` where it is as it should be.
+pub fn line_with(line: &str, recommended: &Recommended, wanted: &[Wanted]) -> Option<String> {
+    // Split at each space, so that joined again it is the same.
+    let words: Vec<&str> = line.split(' ').collect();
+    let replaced = replaced(&words, recommended, wanted);
+    let mut all: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let changes = !replaced.is_empty();
+    for (at, word) in replaced {
+        all[at] = word;
+    }
+    changes.then(|| all.join(" "))
+}
+
 /// Whether a word is the server's program.
 pub fn runs(word: &str, server: Server) -> bool {
     let program = match server {
@@ -73,12 +86,7 @@ mod tests {
             Wanted::is("WEB_CONCURRENCY", 2),
             Wanted::is("RAILS_MAX_THREADS", 5),
         ];
-        let words: Vec<&str> = line.split(' ').collect();
-        let mut all: Vec<String> = words.iter().map(ToString::to_string).collect();
-        for (at, word) in replaced(&words, &recommended, &wanted) {
-            all[at] = word;
-        }
-        all.join(" ")
+        line_with(line, &recommended, &wanted).unwrap_or_else(|| line.to_owned())
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Kamal's `config/deploy.yml`: clear variables, the command and the limits of the role `web`.
 
-use crate::kubernetes::{Asked, changed_line, finished, values, variables_by_hand};
+use crate::command_words::line_with;
+use crate::kubernetes::{Asked, finished, values, variables_by_hand};
 use crate::yaml::{Edit, Node, edited, quoted};
 use crate::{Change, Note, Pod};
 
@@ -46,7 +47,9 @@ fn step(
         }
     }
     if let Some(command) = role.and_then(|role| role.get("cmd"))
-        && let Some(line) = command.word().and_then(|line| changed_line(line, asked))
+        && let Some(line) = command
+            .word()
+            .and_then(|line| line_with(line, asked.recommended, asked.wanted))
     {
         return command.replaced(text, &line, false).map(Some);
     }

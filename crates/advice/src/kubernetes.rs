@@ -2,7 +2,7 @@
 //!
 //! A variable is changed where it stands; one that stands nowhere goes into the ConfigMap where one is given, else into the container.
 
-use crate::command_words::{replaced, runs};
+use crate::command_words::{line_with, replaced, runs};
 use crate::quantity;
 use crate::variable::Wanted;
 use crate::yaml::{Edit, Node, edited, quoted};
@@ -172,25 +172,11 @@ fn command(text: &str, container: &Node, asked: Asked<'_>) -> Result<Option<Edit
     }
     // `sh -c "exec puma -w 2"`
     for (node, line) in nodes.iter().zip(words) {
-        if let Some(changed) = changed_line(line, asked) {
+        if let Some(changed) = line_with(line, asked.recommended, asked.wanted) {
             return node.replaced(text, &changed, false).map(Some);
         }
     }
     Ok(None)
-}
-
-/// A command in one line as it should be; `None` where that is as it is.
-pub fn changed_line(line: &str, asked: Asked<'_>) -> Option<String> {
-    let words: Vec<&str> = line.split(' ').collect();
-    let replaced = replaced(&words, asked.recommended, asked.wanted);
-    if words.len() < 2 || replaced.is_empty() {
-        return None;
-    }
-    let mut all: Vec<String> = words.iter().map(ToString::to_string).collect();
-    for (at, word) in replaced {
-        all[at] = word;
-    }
-    Some(all.join(" "))
 }
 
 /// `resources.limits`, and requests that would exceed them.

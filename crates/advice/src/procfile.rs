@@ -1,7 +1,7 @@
 //! `Procfile`: one process a line, `web: bundle exec puma -t 5:5`. Words of its command that set what is recommended are changed; a
 //! command that sets nothing stays.
 
-use crate::command_words::{replaced, runs};
+use crate::command_words::{line_with, runs};
 use crate::text::Text;
 use crate::variable::Wanted;
 use crate::{Change, Note, Recommended};
@@ -20,17 +20,14 @@ pub fn write(
         if line.starts_with('#') || !line.contains(':') {
             continue;
         }
-        // Split at each space, so that joined again it is the same.
-        let words: Vec<&str> = line.split(' ').collect();
-        if !words.iter().any(|word| runs(word, recommended.server)) {
+        let mut words = line.split_whitespace();
+        if !words.any(|word| runs(word, recommended.server)) {
             continue;
         }
         found = true;
-        let mut new: Vec<String> = words.iter().map(ToString::to_string).collect();
-        for (at, word) in replaced(&words, recommended, wanted) {
-            new[at] = word;
+        if let Some(changed) = line_with(line, recommended, wanted) {
+            *line = changed;
         }
-        *line = new.join(" ");
     }
     if !found {
         notes.push(Note::new(

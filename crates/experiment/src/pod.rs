@@ -128,3 +128,108 @@ fn said(limits: Limits) -> String {
         false => all.join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// A host whose control groups are folders: one that hands down what a pod needs.
+    fn roots(folder: &Path, handed: &str) -> Roots {
+        let roots = Roots {
+            proc: folder.join("proc"),
+            cgroup: folder.join("cgroup"),
+            ..Roots::default()
+        };
+        fs::create_dir_all(roots.of(None)).unwrap();
+        fs::write(roots.of(None).join("cgroup"), "0::/\n").unwrap();
+        fs::create_dir(&roots.cgroup).unwrap();
+        for (file, text) in [
+            ("cgroup.controllers", "cpu memory\n"),
+            ("cgroup.subtree_control", handed),
+            ("cgroup.procs", ""),
+        ] {
+            fs::write(roots.cgroup.join(file), text).unwrap();
+        }
+        roots
+    }
+
+    fn overlay(settings: &[(&str, &str)]) -> Overlay {
+        Overlay::of(settings).unwrap()
+    }
+
+    #[test]
+    fn a_server_outside_or_a_changed_limit_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = roots(folder.path(), "cpu memory");
+        let limits = overlay(&[(POD_CPUS, "0.5"), (POD_MEMORY, "1GiB")]);
+        let pod = Pod::below(&roots, &limits).unwrap().unwrap();
+        let group = &pod.folders()[0];
+        fs::write(group.join("cgroup.procs"), "7\n8\n").unwrap();
+        let told = |pids: &[u32]| {
+            let mismatch = pod.not_taken(&pids.iter().copied().collect());
+            mismatch.map(|mismatch| mismatch.to_string())
+        };
+        assert_eq!(told(&[7, 8]), None);
+        let outside = told(&[7, 9]).unwrap();
+        assert!(
+            outside.contains("pod.cpus=0.5, pod.memory=1GiB")
+                && outside.contains("process 9 outside"),
+            "{outside}"
+        );
+        fs::write(group.join("cpu.max"), "max 100000\n").unwrap();
+        let changed = told(&[7]).unwrap();
+        assert!(changed.contains("runs with pod.memory=1GiB"), "{changed}");
+    }
+
+    #[test]
+    fn a_kill_is_told_with_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = roots(folder.path(), "cpu memory");
+        let limits = overlay(&[(POD_CPUS, "2"), (POD_MEMORY, "256MiB")]);
+        let pod = Pod::below(&roots, &limits).unwrap().unwrap();
+        let group = &pod.folders()[0];
+        fs::write(group.join("memory.current"), "1\n").unwrap();
+        fs::write(group.join("memory.events"), "oom_kill 0\n").unwrap();
+        assert_eq!(pod.killed(), None);
+        fs::write(group.join("memory.events"), "oom_kill 2\n").unwrap();
+        let killed = pod.killed().unwrap();
+        assert!(
+            killed.starts_with("the kernel killed 2 processes of the server at pod.memory=256MiB;"),
+            "{killed}"
+        );
+    }
+
+    #[test]
+    fn without_limits_there_is_no_group_and_without_a_place_there_is_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = roots(folder.path(), "pids");
+        for none in [&[][..], &[(POD_CPUS, "default")]] {
+            assert!(Pod::below(&roots, &overlay(none)).unwrap().is_none());
+        }
+        let refused = Pod::below(&roots, &overlay(&[(POD_CPUS, "1")])).unwrap_err();
+        assert!(
+            refused.contains("controllers cpu") && refused.contains("systemd-run"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_window_s_throttling_is_what_was_added_in_it() {
+        let read = |periods, throttled, stopped_ms| Throttling {
+            periods,
+            throttled,
+            stopped: Some(Duration::from_millis(stopped_ms)),
+        };
+        let expected = Throttled {
+            periods: 20,
+            throttled: 5,
+            stopped_ms: Some(250.0),
+        };
+        let seen = between(Some(read(10, 1, 50)), Some(read(30, 6, 300)));
+        assert_eq!(seen, Some(expected));
+        assert_eq!(between(None, Some(read(1, 1, 1))), None);
+    }
+}

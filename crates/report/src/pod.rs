@@ -1,6 +1,6 @@
 //! What the limits of pods did: how often a CPU quota stopped the server, and how near to its memory limit it came.
 
-use crate::figures::{bytes, median, percent};
+use crate::figures::{bytes, median, percent, rate};
 use crate::markdown_table;
 use crate::reading::called;
 use crate::sheet::Sheet;
@@ -8,11 +8,11 @@ use crate::tables::{NONE, table};
 use run::{ArmSummary, Document, Pod, Trial};
 
 const HEADING: &str = "What the limits of the pod did";
-const MEANING: &str = "Throttled: of the periods of 100 ms in which the server ran, those in which it used up its CPU quota and stood still until the \
-                       next one. Requests wait for that time too: it is in the response times above, and in the time for which a request runs \
-                       Ruby or waits to run it. Stopped: how long that was in each second, summed over cores. Peak memory is the control \
-                       group's, with the cache of the files that the server reads, which the kernel takes back before it kills. Medians \
-                       of the trials.";
+const MEANING: &str = "Most/s per core: of the CPU quota, so that pods of different sizes are held against their price. Throttled: of the periods of \
+                       100 ms in which the server ran, those in which it used up its quota and stood still until the next one. Requests wait \
+                       for that time too: it is in the response times above, and in the time for which a request runs Ruby or waits to run \
+                       it. Stopped: how long that was in each second, summed over cores. Peak memory is the control group's, with the cache \
+                       of the files that the server reads, which the kernel takes back before it kills. Medians of the trials.";
 
 /// The section; nothing where no configuration had limits.
 pub fn write(sheet: &mut Sheet, document: &Document) {
@@ -41,9 +41,10 @@ pub fn markdown(page: &mut String, document: &Document) {
     *page += &format!("\n{MEANING}\n");
 }
 
-fn head() -> [&'static str; 5] {
+fn head() -> [&'static str; 6] {
     [
         "settings",
+        "most/s per core",
         "throttled at full load",
         "throttled at the common rate",
         "stopped at the common rate",
@@ -71,6 +72,10 @@ fn row(document: &Document, arm: &ArmSummary) -> Option<Vec<String>> {
     };
     Some(vec![
         called(document, arm),
+        cell(
+            &|trial, pod| Some(trial.capacity_per_s()? / pod.cpus?),
+            &rate,
+        ),
         cell(&|_, pod| pod.saturation?.share(), &percent),
         cell(&|_, pod| pod.objective?.share(), &percent),
         cell(

@@ -34,13 +34,13 @@ fn the_page_says_how_often_the_quota_stopped_the_server() {
         &page(&document),
         &[
             "What the limits of the pod did",
-            "93.0 % 25.0 % 125 ms/s 300 MiB",
+            "242 93.0 % 25.0 % 125 ms/s 300 MiB",
             "it is in the response times above",
         ],
     );
     let table = report::experiment_markdown(&document, "powerband compare");
     assert!(
-        table.contains("| 93.0 % | 25.0 % | 125 ms/s | 300 MiB |"),
+        table.contains("| 242 | 93.0 % | 25.0 % | 125 ms/s | 300 MiB |"),
         "{table}"
     );
 }
