@@ -71,6 +71,9 @@ impl Keeper {
         // Whatever went wrong, nothing may be left running.
         let kept = self.keep(wait);
         let swept = sweep::end_all(|| self.reap());
+        if !powerband_is_gone() {
+            self.remove.orphaned.clear();
+        }
         self.remove.now();
         say(&Event::Ended {
             killed: swept.killed,
@@ -185,10 +188,7 @@ impl Keeper {
                     sweep::signal(pid, signal);
                 }
             }
-            Command::Stop { grace_ms } => {
-                self.remove.orphaned.clear();
-                self.begin_end(Duration::from_millis(grace_ms));
-            }
+            Command::Stop { grace_ms } => self.begin_end(Duration::from_millis(grace_ms)),
         }
     }
 
@@ -283,6 +283,15 @@ fn say(event: &Event) {
     }
 }
 
+/// Whether the other end of the pipe is closed. What cannot be asked is not there.
+fn powerband_is_gone() -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(
+        rustix::stdio::stdin(),
+        PollFlags::IN,
+    )];
+    poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().contains(PollFlags::HUP)
+}
+
 /// True when there was something.
 fn drain(mut pipe: &UnixStream) -> bool {
     let mut buffer = [0; 64];
@@ -306,25 +315,30 @@ mod tests {
             let words = ["sleep", "600"].map(String::from);
             let null = Path::new("/dev/null");
             let kept = spawn(&words, Path::new("/"), &BTreeMap::new(), Some(null), None).unwrap();
-            std::fs::write(file, kept.to_string()).unwrap();
-            let failed = Keeper::new()
-                .unwrap()
-                .run_by(|_| Err(io::Error::other("poll")));
+            let mut keeper = Keeper::new().unwrap();
+            keeper.remove.orphaned = vec![Path::new(&file).with_extension("group")];
+            std::fs::write(&file, kept.to_string()).unwrap();
+            let failed = keeper.run_by(|_| Err(io::Error::other("poll")));
             assert_eq!(failed.unwrap_err().to_string(), "poll");
             return;
         }
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
+        let group = file.with_extension("group");
+        std::fs::create_dir(&group).unwrap();
         let output = Process::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
                 "guard::keeper::tests::a_keeper_that_fails_leaves_nothing_running",
             ])
             .env(IN_A_PROCESS_OF_ITS_OWN, &file)
+            // Closed at once: for the keeper powerband is gone.
+            .stdin(Stdio::piped())
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
         let kept = std::fs::read_to_string(&file).unwrap();
         assert!(!Path::new("/proc").join(kept).exists());
+        assert!(!group.exists());
     }
 }

@@ -404,3 +404,22 @@ fn a_program_that_is_no_guard_is_refused() {
         assert!(matches!(error, Err(StartError::Guard(_))), "{exe}");
     }
 }
+
+#[test]
+fn a_control_group_holds_the_server_and_is_left_to_powerband() {
+    let app = App::hello();
+    let group = app.path().join("group");
+    std::fs::create_dir(&group).unwrap();
+    let spec = ServerSpec {
+        groups: vec![group.clone()],
+        ..app.spec(1, 0, false)
+    };
+    let server = servers::start(&spec, &never).unwrap();
+    let joined = group.join("cgroup.procs");
+    let members = std::fs::read_to_string(&joined).unwrap();
+    assert_eq!(members.trim(), server.server_pid().to_string());
+    // It would keep a folder of a file system, but no control group.
+    std::fs::remove_file(joined).unwrap();
+    server.stop();
+    assert!(group.exists(), "powerband reads it after the end");
+}
