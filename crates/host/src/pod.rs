@@ -32,8 +32,8 @@ impl PodGroup {
     /// When the kernel, or this process's rights, allow none; nothing is left of it then.
     pub fn make(roots: &Roots, name: &str, limits: Limits) -> Result<PodGroup, HostError> {
         let mut made = PodGroup { groups: Vec::new() };
-        for (parents, controllers) in parents(roots, limits)? {
-            made.groups.push(make_below(&parents, name, &controllers)?);
+        for needed in needed(roots, limits)? {
+            made.groups.push(needed.make(name)?);
         }
         for group in &made.groups {
             limit(group, limits)?;
@@ -120,12 +120,15 @@ fn quota_us(cores: f64) -> u64 {
     (cores * PERIOD_US as f64).round() as u64
 }
 
-/// For each group that is needed: below which it may be made, the best first, and the controllers that it is to have.
-fn parents(
-    roots: &Roots,
-    limits: Limits,
-) -> Result<Vec<(Vec<Group>, Vec<&'static str>)>, HostError> {
-    let needed = [
+/// A group that is to be made.
+struct Needed {
+    /// Below one of these, the best first.
+    parents: Vec<Group>,
+    controllers: Vec<&'static str>,
+}
+
+fn needed(roots: &Roots, limits: Limits) -> Result<Vec<Needed>, HostError> {
+    let limited = [
         ("cpu", limits.cpu_quota.is_some()),
         ("memory", limits.memory_bytes.is_some()),
     ];
@@ -133,37 +136,44 @@ fn parents(
     // A group that is not mounted here has no files; the mount's own folder has.
     mine.retain(|group| group.folder.join(PROCESSES).exists());
     mine.reverse();
-    let (mut parents, mut unified) = (Vec::new(), Vec::new());
-    for (controller, _) in needed.into_iter().filter(|(_, needed)| *needed) {
+    let (mut needed, mut unified) = (Vec::new(), Vec::new());
+    for (controller, _) in limited.into_iter().filter(|(_, is_limited)| *is_limited) {
         let of = |group: &&Group| group.controller.as_deref() == Some(controller);
         match mine.iter().find(of) {
-            Some(group) => parents.push((vec![group.clone()], vec![controller])),
+            Some(group) => needed.push(Needed {
+                parents: vec![group.clone()],
+                controllers: vec![controller],
+            }),
             None => unified.push(controller),
         }
     }
     if !unified.is_empty() {
         let of_version_2 = mine.into_iter().filter(|group| group.controller.is_none());
-        parents.push((of_version_2.collect(), unified));
+        needed.push(Needed {
+            parents: of_version_2.collect(),
+            controllers: unified,
+        });
     }
-    Ok(parents)
+    Ok(needed)
 }
 
-/// Makes the group below the first of `parents` that allows it.
-fn make_below(parents: &[Group], name: &str, controllers: &[&str]) -> Result<Group, HostError> {
-    let mut refused = None;
-    for parent in parents {
-        let made = match hands_down(parent, controllers)? {
-            true => make_in(parent, name),
-            false => continue,
-        };
-        match made {
-            Ok(group) => return Ok(group),
-            Err(error) => _ = refused.get_or_insert(error),
+impl Needed {
+    /// Makes the group below the first that allows it.
+    fn make(&self, name: &str) -> Result<Group, HostError> {
+        let mut refused = None;
+        for parent in &self.parents {
+            if !hands_down(parent, &self.controllers)? {
+                continue;
+            }
+            match make_in(parent, name) {
+                Ok(group) => return Ok(group),
+                Err(error) => _ = refused.get_or_insert(error),
+            }
         }
+        Err(refused.unwrap_or_else(|| HostError::NoController {
+            controllers: self.controllers.join(" and "),
+        }))
     }
-    Err(refused.unwrap_or_else(|| HostError::NoController {
-        controllers: controllers.join(" and "),
-    }))
 }
 
 /// Whether groups below have these controllers: those of version 1 always.

@@ -9,6 +9,7 @@ use host::cgroup::Limits;
 use host::pod::{PodGroup, alike};
 
 #[test]
+#[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
 fn a_process_in_a_pod_is_stopped_by_its_quota() {
     let name = format!("powerband-test-{}", std::process::id());
     let limits = Limits {
