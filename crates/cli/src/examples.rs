@@ -167,6 +167,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "Halt each arm whose guardrail is broken",
                 "powerband verdict powerband-experiment.toml --prometheus http://127.0.0.1:9090 --halt",
             ),
+            (
+                "Before and after a change, without an experiment",
+                "powerband verdict --before 2026-11-09/2026-11-16 --after 2026-11-16/2026-11-23 --prometheus http://127.0.0.1:9090",
+            ),
         ],
     ),
     (

@@ -3,6 +3,7 @@
 mod arms;
 mod gathered;
 
+pub(crate) use gathered::Bound;
 pub use gathered::Gathered;
 
 use crate::experiment::{Experiment, UnitKind};

@@ -11,6 +11,7 @@ mod quantile;
 use crate::experiment::Experiment;
 use crate::join::Fleet;
 use compare::Looked;
+pub(crate) use quantile::quantile;
 use jiff::Timestamp;
 use run::production::{Comparison, Document, Halted, Look, Ratio, SCHEMA, Verdict};
 use run::{change_with_interval, sentence_case};
@@ -136,7 +137,7 @@ fn shown(ratio: &Ratio) -> String {
 }
 
 /// `p = 0.0004`.
-fn shown_p(p: f64) -> String {
+pub(crate) fn shown_p(p: f64) -> String {
     match p {
         p if p < 0.0001 => "p < 0.0001".to_owned(),
         p if p < 0.001 => format!("p = {p:.4}"),

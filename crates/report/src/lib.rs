@@ -4,6 +4,7 @@
 mod advise_page;
 mod aged;
 mod answer;
+mod before_after_page;
 mod beyond_cores;
 mod calc_page;
 mod capacity;
@@ -52,6 +53,7 @@ mod why_not;
 mod worth;
 
 pub use advise_page::advise_page;
+pub use before_after_page::before_after_page;
 pub use calc_page::calc_page;
 pub use capacity::capacity_page;
 pub use capture_page::capture_page;

@@ -2,7 +2,7 @@
 
 use crate::sheet::Sheet;
 use crate::{
-    Style, advise_page, calc_page, capacity, capture_page, collections_page, doctor_page,
+    Style, advise_page, before_after_page, calc_page, capacity, capture_page, collections_page, doctor_page,
     duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page,
     survivors_page, validation, verdict_page,
 };
@@ -37,6 +37,7 @@ pub enum Readable {
     Survivors(Box<run::survivors::Document>),
     Advise(Box<run::advise::Document>),
     Verdict(Box<run::production::Document>),
+    BeforeAfter(Box<run::before_after::Document>),
 }
 
 impl Readable {
@@ -79,6 +80,7 @@ impl Readable {
             "survivors" => decoded(text).map(Readable::Survivors),
             "advise" => decoded(text).map(Readable::Advise),
             "verdict" => decoded(text).map(Readable::Verdict),
+            "before-after" => decoded(text).map(Readable::BeforeAfter),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
                  memory, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, calc or capture info"
@@ -116,6 +118,7 @@ impl Readable {
             Readable::Survivors(found) => survivors_page::sheet(found, style),
             Readable::Advise(advice) => advise_page::sheet(advice, style),
             Readable::Verdict(verdict) => verdict_page::sheet(verdict, style),
+            Readable::BeforeAfter(compared) => before_after_page::sheet(compared, style),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod advise;
 mod aged;
+pub mod before_after;
 pub mod calc;
 pub mod calibration;
 pub mod capacity;

@@ -2,8 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    advise, calc, capacity, capture, collections, counters, doctor, document, duplex, inspect,
-    load, memory, predict, production, survivors, trace, validation,
+    advise, before_after, calc, capacity, capture, collections, counters, doctor, document, duplex,
+    inspect, load, memory, predict, production, survivors, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -45,6 +45,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
         contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
         contract::<production::Document>("verdict-v1", production::SCHEMA, VERDICT),
+        contract::<before_after::Document>("before-after-v1", before_after::SCHEMA, BEFORE_AFTER),
     ]
 }
 
@@ -124,6 +125,12 @@ const VERDICT: &str = "# The verdict document, version 1\n\n\
      `contract/verdict-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; sizes are bytes in\n\
      `_bytes`; ratios and shares are plain numbers. An absent or `null` field is not known; it never means zero. How to\n\
      read it is in `docs/experiment.md`, what stands behind it in `docs/method.md`.\n";
+
+const BEFORE_AFTER: &str = "# The before-after document, version 1\n\n\
+     What `powerband verdict --before … --after … --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/before-after-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; sizes are bytes in\n\
+     `_bytes`; ratios and shares are plain numbers. An absent or `null` field is not known; it never means zero. How to\n\
+     read it is in `docs/before-after.md`, what stands behind it in `docs/method.md`.\n";
 
 const DOCTOR: &str = "# The doctor document, version 1\n\n\
      What `powerband doctor --json` prints. Generated from the types in `crates/run`;\n\

@@ -14,7 +14,7 @@ pub use looks::{INTERIM_LEVEL, LAST_LEVEL, MOST_LOOKS, look_level};
 pub use ratio::ratio_p;
 pub use scores::Observation;
 
-use crate::student::two_sided;
+use crate::student::found_in_four_of_five;
 use redraws::Redrawn;
 
 /// How the null distribution is drawn.
@@ -52,8 +52,7 @@ impl Randomised {
         let freedom = (self.units.0 + self.units.1)
             .saturating_sub(2)
             .clamp(1, 500) as u32;
-        let (found, power) = (two_sided(level, freedom), two_sided(0.4, freedom));
-        (found + power) * self.spread
+        found_in_four_of_five(level, freedom) * self.spread
     }
 }
 

@@ -30,6 +30,17 @@ pub fn mean_and_half(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
     ))
 }
 
+/// How many standard errors a difference has to measure, so that a two-sided test at the level `alpha` finds it with a probability of
+/// 80 %.
+pub fn found_in_four_of_five(alpha: f64, df: u32) -> f64 {
+    two_sided(alpha, df) + two_sided(0.4, df)
+}
+
+/// P(|T| > |t|).
+pub fn two_sided_p(t: f64, df: u32) -> f64 {
+    (1.0 - central(t.abs(), df)).clamp(0.0, 1.0)
+}
+
 /// P(|T| <= t).
 fn central(t: f64, df: u32) -> f64 {
     let angle = (t / f64::from(df).sqrt()).atan();
@@ -69,6 +80,7 @@ mod tests {
         ];
         for (df, t) in table {
             assert!((two_sided(0.05, df) - t).abs() < 5e-4, "df={df}");
+            assert!((two_sided_p(-t, df) - 0.05).abs() < 5e-5, "df={df}");
         }
     }
 

@@ -7,8 +7,18 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct VerdictArgs {
     /// The experiment's file
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "before",
+        conflicts_with_all = ["before", "after"]
+    )]
+    pub file: Option<PathBuf>,
+    /// Without an experiment: whole days before a change, FROM/TO, e.g. 2026-11-09/2026-11-16 (UTC)
+    #[arg(long, value_name = "PERIOD", requires = "after")]
+    pub before: Option<String>,
+    /// As many days after it, which are compared with the same hours of the days before
+    #[arg(long, value_name = "PERIOD", requires = "before")]
+    pub after: Option<String>,
     /// Prometheus' address, e.g. https://prometheus.internal:9090
     #[arg(
         long,
@@ -32,7 +42,7 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "FILE")]
     pub basic_file: Option<PathBuf>,
     /// Write the arms whose guardrail is broken into FILE.halted, so that they are not drawn any more
-    #[arg(long)]
+    #[arg(long, conflicts_with = "before")]
     pub halt: bool,
     /// Print one JSON document instead of the page
     #[arg(long, help_heading = "Output")]

@@ -1,5 +1,6 @@
-//! `verdict`: asks Prometheus for the series of an experiment in production, and prints the verdict.
+//! `verdict`: asks Prometheus for the series of an experiment in production, or of two periods, and prints the verdict.
 
+mod before_after;
 mod credentials;
 mod prometheus;
 
@@ -16,8 +17,18 @@ use std::path::Path;
 
 /// `powerband verdict`.
 pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
-    let experiment = experiment_file::read(&args.file)?;
-    let halted = experiment_file::halted_or_wrong(&args.file, &experiment).map_err(|wrong| {
+    match (&args.file, &args.before, &args.after) {
+        (Some(file), ..) => of_experiment(file, args),
+        (None, Some(before), Some(after)) => before_after::before_after(before, after, args),
+        (None, ..) => Err(Failure::usage(
+            "give the experiment's file, or --before and --after for two periods without an experiment",
+        )),
+    }
+}
+
+fn of_experiment(file: &Path, args: &VerdictArgs) -> Result<u8, Failure> {
+    let experiment = experiment_file::read(file)?;
+    let halted = experiment_file::halted_or_wrong(file, &experiment).map_err(|wrong| {
         Failure::usage(format!(
             "{wrong}; correct it, or remove it to draw all arms again"
         ))
@@ -46,7 +57,7 @@ pub fn verdict(args: &VerdictArgs) -> Result<u8, Failure> {
         let broken = broken_now(&document);
         if !broken.is_empty() {
             let all = [document.halted.clone(), broken].concat();
-            written = write(&halted_path(&args.file), &all);
+            written = write(&halted_path(file), &all);
             if written.is_ok() {
                 document.halted = all;
             }

@@ -11,13 +11,17 @@ type Steps = Vec<f64>;
 
 /// An upper bound of a histogram in seconds. Prometheus writes the same one as `1` or `1.0`, depending on its version.
 #[derive(Debug, Clone, Copy)]
-struct Bound(f64);
+pub(crate) struct Bound(f64);
 
 impl Bound {
     /// `None` if the text is not a positive number.
-    fn parse(text: &str) -> Option<Bound> {
+    pub(crate) fn parse(text: &str) -> Option<Bound> {
         let value: f64 = text.parse().ok()?;
         (value > 0.0).then_some(Bound(value))
+    }
+
+    pub(crate) fn seconds(self) -> f64 {
+        self.0
     }
 }
 
@@ -126,7 +130,7 @@ impl Gathered {
     /// All bounds, sorted; without histograms, none.
     pub(super) fn bounds(&self) -> Vec<f64> {
         let all: BTreeSet<&Bound> = self.buckets.values().flat_map(BTreeMap::keys).collect();
-        all.into_iter().map(|bound| bound.0).collect()
+        all.into_iter().map(|bound| bound.seconds()).collect()
     }
 
     /// Requests between neighbouring bounds in a longer slice. `None` with a hole or a reset, and if the instance has other bounds,
@@ -135,7 +139,7 @@ impl Gathered {
         let buckets = self.buckets.get(instance)?;
         if !buckets
             .keys()
-            .map(|bound| bound.0)
+            .map(|bound| bound.seconds())
             .eq(bounds.iter().copied())
         {
             return None;

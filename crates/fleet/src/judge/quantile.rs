@@ -2,7 +2,7 @@
 
 /// The value that this share of the requests does not exceed, in seconds; within a bucket, requests are taken to be spread evenly on a
 /// logarithmic scale. `None` without requests.
-pub(super) fn quantile(bounds: &[f64], counts: &[f64], share: f64) -> Option<f64> {
+pub(crate) fn quantile(bounds: &[f64], counts: &[f64], share: f64) -> Option<f64> {
     let all: f64 = counts.iter().sum();
     if all <= 0.0 {
         return None;
