@@ -19,14 +19,20 @@ class CarriedTest < Minitest::Test
     Powerband::Metrics::Folder.new(folder).read(nil).sums.totals[0]
   end
 
+  def starts(folder)
+    place = Powerband::FlightFile::Process.members.index(:starts)
+    Powerband::Metrics::Folder.new(folder).read(nil).sums.process[place]
+  end
+
   def test_removed_files_go_on_counting
     in_folder(%w[a b c]) do |folder, paths|
       assert_equal paths.first(2), Carried.retire(folder, paths.first(2))
       assert_equal %w[c.flight carried carried.lock], Dir.children(folder).sort
       assert_equal 3 * REQUESTS, requests(folder)
       assert_equal 0o600, File.stat(File.join(folder, "carried")).mode & 0o777
+      assert_equal 3, starts(folder)
       Carried.retire(folder, paths.drop(2))
-      assert_equal 3 * REQUESTS, requests(folder)
+      assert_equal [3 * REQUESTS, 3], [requests(folder), starts(folder)]
     end
   end
 

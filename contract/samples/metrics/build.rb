@@ -55,7 +55,7 @@ class Story
 
   def process
     gc = wide? && measured?("gc_ns") ? %w[gc_pause_ns gc_cpu_ns gc_runs] : []
-    header.slice(*gc, "clock_skew", "endpoints_lost", "faults")
+    header.slice(*gc, "clock_skew", "endpoints_lost", "faults").merge("starts" => 1)
   end
 
   def about
@@ -259,7 +259,8 @@ class Text
      ["clock_skew_total", "clock_skew", "Requests whose queue time was negative or absurd."],
      ["endpoints_lost_total", "endpoints_lost",
       "Requests under (other) because their process had no room for more endpoints."],
-     ["agent_faults_total", "faults", "Errors inside the agent, which it kept to itself."]].each do |name, key, help|
+     ["agent_faults_total", "faults", "Errors inside the agent, which it kept to itself."],
+     ["process_starts_total", "starts", "Processes that began to record."]].each do |name, key, help|
       plain(name, help, [[{}, process]], key)
     end
   end

@@ -62,6 +62,8 @@ pub struct Guardrails {
     pub p99: Option<f64>,
     /// Memory against the first arm, likewise.
     pub memory: Option<f64>,
+    /// Starts of processes again, of a unit in a day.
+    pub restarts: Option<f64>,
 }
 
 /// An experiment. Times are whole seconds, instants in Unix time.
@@ -130,7 +132,10 @@ impl Experiment {
             let allocator = arm.knobs.allocator().map(knobs::Allocator::name);
             json!([arm.name, arm.share, arm.variables(), chosen, allocator])
         });
-        let guardrails = &self.guardrails;
+        let limits = &self.guardrails;
+        let mut guardrails = vec![limits.errors, limits.p99, limits.memory];
+        // An experiment without this limit has the digest that it had before there was one.
+        guardrails.extend(limits.restarts.map(Some));
         let meaning = json!([
             "powerband experiment 1",
             self.name,
@@ -139,7 +144,7 @@ impl Experiment {
             [self.period_s, self.starts_s, self.lasts_s, self.slice_s],
             self.looks,
             arms.collect::<Vec<_>>(),
-            [guardrails.errors, guardrails.p99, guardrails.memory],
+            guardrails,
         ]);
         hex(digest::digest(&digest::SHA256, meaning.to_string().as_bytes()).as_ref())
     }

@@ -166,17 +166,19 @@ fn guardrails<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Guardrails {
     let Some(section) = reader.table(table, "", "guardrails") else {
         return Guardrails::default();
     };
-    reader.only(section, "guardrails.", &["errors", "p99", "memory"]);
+    reader.only(section, "guardrails.", &["errors", "p99", "memory", "restarts"]);
     let errors = reader.text(section, "guardrails.", "errors");
     let mut more = |key: &str| {
         let value = reader.text(section, "guardrails.", key)?;
         reader.percentage(&value, "+", (1.0, 1000.0))
     };
     let (p99, memory) = (more("p99"), more("memory"));
+    let restarts = reader.text(section, "guardrails.", "restarts");
     Guardrails {
         errors: errors.and_then(|errors| reader.percentage(&errors, "", (0.01, 100.0))),
         p99,
         memory,
+        restarts: restarts.and_then(|restarts| reader.number(&restarts, (0.1, 1000.0))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arms;
 mod gathered;
+mod restarts;
 
 pub(crate) use gathered::Bound;
 pub use gathered::Gathered;
@@ -51,6 +52,8 @@ pub struct Unit {
     /// Its slices that are no evidence: not scraped, a counter went down, or no request ended.
     pub left_out: Vec<usize>,
     pub tails: Vec<Tail>,
+    /// Ends of slices with a process that began again, and how many did.
+    pub restarts: Vec<(usize, f64)>,
 }
 
 /// Slices that are not evidence, by the reason, and slices with something unusual.
@@ -109,6 +112,7 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
                 slices: Vec::new(),
                 left_out: Vec::new(),
                 tails: Vec::new(),
+                restarts: restarts::of(gathered, instance, running, place, slices),
             };
             units.insert(place, unit);
         }

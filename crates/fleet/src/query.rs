@@ -16,19 +16,22 @@ pub enum Family {
     Queue,
     GvlWait,
     Memory,
+    /// Processes that began.
+    Starts,
     /// The histogram of the time in the application.
     Buckets,
 }
 
 impl Family {
     /// The families with one number for each instance.
-    pub(crate) const NUMBERS: [Family; 6] = [
+    pub(crate) const NUMBERS: [Family; 7] = [
         Family::Requests,
         Family::Errors,
         Family::Duration,
         Family::Queue,
         Family::GvlWait,
         Family::Memory,
+        Family::Starts,
     ];
 
     /// Its name in Prometheus.
@@ -41,6 +44,7 @@ impl Family {
             Family::Queue => "powerband_request_queue_seconds_sum",
             Family::GvlWait => "powerband_request_gvl_wait_seconds_sum",
             Family::Memory => "powerband_resident_memory_bytes",
+            Family::Starts => "powerband_process_starts_total",
             Family::Buckets => "powerband_request_duration_seconds_bucket",
         }
     }

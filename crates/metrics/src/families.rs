@@ -138,7 +138,7 @@ pub(crate) const OVERALL: [Overall; 8] = [
 ];
 
 /// Name, help, and which of [`crate::sums::PROCESS`].
-pub(crate) const OF_PROCESS: [(&str, &str, &str); 6] = [
+pub(crate) const OF_PROCESS: [(&str, &str, &str); 7] = [
     (
         "gc_pause_seconds_total",
         "Pauses of the garbage collector, in which no Ruby thread of the process ran.",
@@ -168,5 +168,10 @@ pub(crate) const OF_PROCESS: [(&str, &str, &str); 6] = [
         "agent_faults_total",
         "Errors inside the agent, which it kept to itself.",
         "faults",
+    ),
+    (
+        "process_starts_total",
+        "Processes that began to record.",
+        "starts",
     ),
 ];

@@ -17,13 +17,14 @@ pub(crate) const OTHER: &str = "(other)";
 const JOB: &str = "job ";
 
 /// What a process counts outside its requests, by the names of the contract.
-pub(crate) const PROCESS: [&str; 6] = [
+pub(crate) const PROCESS: [&str; 7] = [
     "faults",
     "clock_skew",
     "endpoints_lost",
     "gc_runs",
     "gc_pause_ns",
     "gc_cpu_ns",
+    "starts",
 ];
 
 /// Sums over processes, since their files were made, and over files that were removed.
@@ -149,6 +150,7 @@ impl Sums {
             collector.map(|c| c.runs),
             collector.map(|c| c.pause_ns),
             collector.map(|c| c.cpu_ns),
+            Some(1),
         ];
         self.add_process(process);
         let used = || snapshot.endpoints.iter().filter(|e| e.totals.requests > 0);

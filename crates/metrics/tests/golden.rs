@@ -128,7 +128,7 @@ const CARRIED: &str = "powerband-carried 1\n\
     generation 7\n\
     file wrapped.flight\n\
     application /srv/storefront\n\
-    process faults=2 clock_skew=1 endpoints_lost=0\n\
+    process faults=2 clock_skew=1 endpoints_lost=0 starts=5\n\
     totals requests=3 wall_ns=5000\n\
     later something=1\n\
     request requests=3 server_errors=1 wall_ns=5000 wall=0:1,1:2 gvl_wait= name=a b\\\\\\nc\n\
@@ -156,6 +156,7 @@ fn what_removed_files_had_counted_is_added_and_not_counted_twice() {
     );
     assert!(text.contains("powerband_endpoint_requests_total{endpoint=\"a b\\\\\\nc\"} 3\n"));
     assert!(text.contains("powerband_jobs_total 9\n"));
+    assert!(text.contains("powerband_process_starts_total 8\n"));
     assert_eq!(
         requests(Some("/srv/storefront")).0,
         "powerband_requests_total 123"

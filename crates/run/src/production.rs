@@ -188,7 +188,7 @@ pub enum State {
 pub struct Guardrail {
     /// The arm.
     pub arm: String,
-    /// `errors`, `p99` or `memory`.
+    /// `errors`, `p99`, `memory` or `restarts`.
     pub figure: String,
     /// Its state.
     pub state: State,

@@ -25,8 +25,8 @@ module Powerband
     OF_FIBERS = %w[wall_ns queue_ns busy_threads status].freeze
 
     Entry = Struct.new(:name, :row)
-    # What a process counts outside its requests.
-    Process = Struct.new(:faults, :clock_skew, :endpoints_lost, :gc_runs, :gc_pause_ns, :gc_cpu_ns)
+    # What a process counts outside its requests; each file is one start.
+    Process = Struct.new(:faults, :clock_skew, :endpoints_lost, :gc_runs, :gc_pause_ns, :gc_cpu_ns, :starts)
 
     attr_reader :path, :pid, :start_ticks, :created_mono_ns, :flags, :origin, :in_flight, :process, :totals, :entries,
                 :pools, :about
@@ -109,7 +109,7 @@ module Powerband
       @pid, @start_ticks, @created_mono_ns, @flags = head.unpack("x72L<x4Q<x8Q<x20L<")
       @about = FlightAbout.read(head) { |offset, length| text(offset, length) }
       _, faults, skew, lost, @in_flight, *others = head.unpack("x384Q<9L<2Q<")
-      @process = Process.new(faults, skew, lost, *others.first(3))
+      @process = Process.new(faults, skew, lost, *others.first(3), 1)
       @pool = others.drop(3)
       @origin = Liveness::Origin.of(section(480, 24))
     end

@@ -73,6 +73,8 @@ fn what_is_left_out_has_a_default() {
         (10, 21_600, 1_209_600)
     );
     assert_eq!(experiment.guardrails, Guardrails::default());
+    let limited = read(&format!("{text}[guardrails]\nrestarts = 2.5\n")).unwrap();
+    assert_eq!(limited.guardrails.restarts, Some(2.5));
     // A short experiment has short slices.
     let short = text.replace(
         "[[arm]]\nname = 'x'",
@@ -114,7 +116,7 @@ fn every_problem_at_once_with_its_line() {
                 [[arm]]\nname = 'a b'\nshare = '50%'\n\
                 [[arm]]\nname = 'five'\nshare = '60%'\nset = ['gc.nothing=1', 'front.x', 'ruby=3.4']\n\
                 [arm.environment]\nRUBYOPT = '-W'\n'A-B' = 1\nC = [1]\n\
-                [guardrails]\np99 = '20%'\nerrors = '200%'\nlatency = '1%'\nmemory = '+2000%'\n";
+                [guardrails]\np99 = '20%'\nerrors = '200%'\nlatency = '1%'\nmemory = '+2000%'\nrestarts = '2 a day'\n";
     let found = problems(text);
     let starts = |line: usize, words: &str| {
         let head = format!("line {line}: {words}");
@@ -156,6 +158,10 @@ fn every_problem_at_once_with_its_line() {
     starts(
         22,
         "guardrails.memory = \"+2000%\": out of range; give +1% to +1000%",
+    );
+    starts(
+        23,
+        "guardrails.restarts = \"2 a day\": no number in this range; give a number from 0.1 to 1000",
     );
 }
 

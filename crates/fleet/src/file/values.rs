@@ -75,6 +75,17 @@ impl Reader<'_> {
         }
     }
 
+    /// A number in a range.
+    pub(super) fn number(&mut self, value: &Value, (least, most): (f64, f64)) -> Option<f64> {
+        let number = value.text.trim().parse::<f64>().ok();
+        let number = number.filter(|number| (least..=most).contains(number));
+        if number.is_none() {
+            let remedy = format!("give a number from {least} to {most}, without quotation marks or a unit");
+            self.wrong(value, "no number in this range", remedy);
+        }
+        number
+    }
+
     /// A whole number in a range.
     pub(super) fn whole(&mut self, value: &Value, least: u32, most: u32) -> Option<u32> {
         let number = value.text.trim().parse().ok();

@@ -81,6 +81,11 @@ impl Running {
         self.seen[place].first().copied()
     }
 
+    /// The ends of slices at which an arm was seen, in order. Where two were, both have it.
+    pub(super) fn ends(&self, place: usize) -> impl Iterator<Item = usize> {
+        self.seen[place].iter().copied()
+    }
+
     /// The arm that was seen last, at this end or before it.
     fn latest(&self, end: usize) -> Option<usize> {
         let seen = self.seen.iter().enumerate();

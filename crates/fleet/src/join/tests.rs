@@ -235,6 +235,48 @@ fn counts_are_those_of_the_fleets_bounds() {
     assert_eq!(gathered.counts("a:1", 2, &bounds), None);
 }
 
+/// Two workers; a third process begins in slice 4, both again in a hole, and once more in another flight folder.
+#[test]
+fn processes_that_begin_again_are_restarts_of_the_arm_that_stays() {
+    let experiment = experiment();
+    let seen = |ends: std::ops::RangeInclusive<usize>| -> Vec<(usize, f64)> {
+        ends.filter(|end| *end != 8).map(|end| (end, 1.0)).collect()
+    };
+    let mut gathered = Gathered::of(&experiment);
+    for query in queries(&experiment, 20, "") {
+        let of = |labels: &[(&str, &str)], points: &[(usize, f64)]| {
+            let labels = [&[("instance", "a:1")], labels].concat();
+            series(&labels, points)
+        };
+        let began = |end: usize| match end {
+            0 => 1.0,
+            1..=4 => 2.0,
+            5..=7 => 3.0,
+            9..=12 => 5.0,
+            13..=15 => 2.0,
+            _ => 4.0,
+        };
+        let answer = match query.family {
+            Family::Arms => vec![
+                of(&[("arm", &label("x", 0))], &seen(0..=15)),
+                of(&[("arm", &label("y", 1))], &seen(16..=20)),
+            ],
+            Family::Starts => {
+                let points: Vec<(usize, f64)> = (0..=20).map(|end| (end, began(end))).collect();
+                vec![of(&[], &points)]
+            }
+            _ => Vec::new(),
+        };
+        gathered.add(&query, answered(answer));
+    }
+    let fleet = join(&experiment, &gathered, 20);
+    let [x, y] = &fleet.units[..] else { panic!() };
+    assert_eq!(x.restarts, [(5, 1.0), (9, 2.0), (13, 2.0)]);
+    assert_eq!(y.restarts, []);
+    let until_ten = join(&experiment, &gathered, 10);
+    assert_eq!(until_ten.units[0].restarts, [(5, 1.0), (9, 2.0)]);
+}
+
 #[test]
 fn other_experiments_and_halted_arms() {
     let arms = [

@@ -13,9 +13,12 @@ use stats::{Observation, Randomised};
 const LEVEL: f64 = 0.05;
 /// The least number of failed requests.
 const LEAST_ERRORS: f64 = 20.0;
-/// The least ratio of the shares of failed requests, the arm's to the first arm's. An arm does not cause failures that the first arm has
-/// too.
+/// The least ratio of the shares of failed requests, and of the rates of restarts, the arm's to the first arm's. An arm does not cause
+/// what the first arm has too.
 const MORE_OFTEN: f64 = 2.0;
+/// The least number of restarts: one of a container is one of each of its workers.
+const LEAST_RESTARTS: f64 = 10.0;
+const DAY_S: f64 = 86_400.0;
 /// The least number of requests of a slice with a p99.
 const LEAST_OF_TAIL: f64 = 20.0;
 
@@ -43,6 +46,10 @@ pub(super) fn states(experiment: &Experiment, fleet: &Fleet, slices: usize) -> V
                 "memory",
                 against(pair.of_slices(slices, LEVEL, evidence::memory), limit),
             );
+        }
+        if let Some(limit) = limits.restarts {
+            let slice_s = experiment.slice_s as f64;
+            add("restarts", restarts(&pair, place, slices, slice_s, limit));
         }
     }
     states
@@ -77,6 +84,38 @@ fn errors(pair: &Pair<'_>, arm: usize, slices: usize, limit: f64) -> (State, Str
     let state = match share > limit {
         false => State::Holds,
         true if failed >= LEAST_ERRORS && share > MORE_OFTEN * first => State::Broken,
+        true => State::Unknown,
+    };
+    (state, sentence)
+}
+
+/// A rule, too.
+fn restarts(pair: &Pair<'_>, arm: usize, slices: usize, slice_s: f64, limit: f64) -> (State, String) {
+    let of = |arm: usize| {
+        let units = pair.units.iter().filter(|unit| unit.arm == arm);
+        units.fold((0.0, 0.0), |sum, unit| {
+            let known = unit.slices.iter().map(|slice| slice.index);
+            let there = known.chain(unit.left_out.iter().copied());
+            let there = there.filter(|slice| *slice < slices).count();
+            let within = unit.restarts.iter().filter(|(end, _)| *end <= slices);
+            let began: f64 = within.map(|(_, began)| began).sum();
+            (sum.0 + there as f64 * slice_s / DAY_S, sum.1 + began)
+        })
+    };
+    let rate = |(days, began): (f64, f64)| if days > 0.0 { began / days } else { 0.0 };
+    let (first, ours) = (of(0), of(arm));
+    if ours.0 <= 0.0 {
+        return (State::Unknown, "no slices yet".to_owned());
+    }
+    let sentence = format!(
+        "{} restarts of processes, {:.2} a unit and day, {:.2} of the first arm; the limit is {limit}",
+        run::grouped(ours.1 as u64),
+        rate(ours),
+        rate(first)
+    );
+    let state = match rate(ours) > limit {
+        false => State::Holds,
+        true if ours.1 >= LEAST_RESTARTS && rate(ours) > MORE_OFTEN * rate(first) => State::Broken,
         true => State::Unknown,
     };
     (state, sentence)

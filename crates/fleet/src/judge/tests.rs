@@ -7,7 +7,7 @@ use run::production::State;
 
 const FILE: &str = "name = 'a'\nstarts = 2026-12-01T00:00:00Z\nlasts = '1h'\nperiod = '1h'\nlooks = 2\nslice = '1m'\n\
                     [[arm]]\nname = 'three'\n[[arm]]\nname = 'five'\nshare = '50%'\nenvironment = { A = 1 }\n\
-                    [guardrails]\nerrors = '1%'\np99 = '+20%'\nmemory = '+15%'\n";
+                    [guardrails]\nerrors = '1%'\np99 = '+20%'\nmemory = '+15%'\nrestarts = 100\n";
 
 /// What differs in the second arm, as factors.
 #[derive(Clone, Copy)]
@@ -18,6 +18,7 @@ struct Made {
     errors: f64,
     memory: f64,
     p99: f64,
+    restarts: f64,
 }
 
 const SAME: Made = Made {
@@ -27,6 +28,7 @@ const SAME: Made = Made {
     errors: 0.0,
     memory: 1.0,
     p99: 1.0,
+    restarts: 0.0,
 };
 
 fn fleet(experiment: &Experiment, made: Made) -> Fleet {
@@ -71,6 +73,7 @@ fn fleet(experiment: &Experiment, made: Made) -> Fleet {
             slices: slices.collect(),
             left_out: Vec::new(),
             tails: tails.collect(),
+            restarts: vec![(9, 1.0), (19, arm as f64 * made.restarts)],
         }
     });
     Fleet {
@@ -329,8 +332,16 @@ fn each_guardrail_breaks_by_itself() {
             },
             "memory",
         ),
+        // Of ten units in twenty minutes: 34 restarts are 245 a unit and day, the first arm's 10 are 72.
+        (
+            Made {
+                restarts: 2.4,
+                ..SAME
+            },
+            "restarts",
+        ),
     ] {
-        for other in ["errors", "p99", "memory"] {
+        for other in ["errors", "p99", "memory", "restarts"] {
             let expected = if other == figure {
                 State::Broken
             } else {
@@ -349,6 +360,37 @@ fn each_guardrail_breaks_by_itself() {
         ),
         State::Unknown
     );
+}
+
+#[test]
+fn restarts_that_the_first_arm_has_too_halt_nobody() {
+    let experiment = crate::read(FILE).unwrap();
+    let states = |of_first: f64, of_arm: f64| {
+        let mut fleet = fleet(&experiment, SAME);
+        for unit in &mut fleet.units {
+            unit.restarts = vec![(5, if unit.arm == 0 { of_first } else { of_arm })];
+        }
+        let asked = Asked {
+            now_s: experiment.starts_s + 600,
+            version: String::new(),
+            prometheus: String::new(),
+            halted: Vec::new(),
+        };
+        let document = judge(&experiment, &fleet, &asked);
+        let found = document.guardrails.into_iter().find(|one| one.figure == "restarts");
+        let found = found.unwrap();
+        (found.state, found.sentence)
+    };
+    let (state, sentence) = states(0.0, 1.0);
+    assert_eq!(state, State::Broken);
+    assert_eq!(
+        sentence,
+        "10 restarts of processes, 144.00 a unit and day, 0.00 of the first arm; the limit is 100"
+    );
+    assert_eq!(states(0.0, 0.9).0, State::Unknown);
+    assert_eq!(states(0.0, 0.6).0, State::Holds);
+    assert_eq!(states(0.5, 1.0).0, State::Unknown);
+    assert_eq!(states(0.4, 1.0).0, State::Broken);
 }
 
 #[test]

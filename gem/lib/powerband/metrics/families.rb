@@ -73,7 +73,8 @@ module Powerband
         ["clock_skew_total", "Requests whose queue time was negative or absurd.", :clock_skew],
         ["endpoints_lost_total", "Requests under (other) because their process had no room for more endpoints.",
          :endpoints_lost],
-        ["agent_faults_total", "Errors inside the agent, which it kept to itself.", :faults]
+        ["agent_faults_total", "Errors inside the agent, which it kept to itself.", :faults],
+        ["process_starts_total", "Processes that began to record.", :starts]
       ].freeze
       # States and their places in a sample.
       POOLS = [
