@@ -156,12 +156,12 @@ class ExperimentTest < PowerbandTest
 
   # Response times follow the hour; after the change they are a fifth longer.
   def test_before_and_after_a_change_without_an_experiment
-    periods = ["--before", "2026-11-13/2026-11-14", "--after", "2026-11-20/2026-11-21"]
+    periods = ["--before", "2026-11-12/2026-11-15", "--after", "2026-11-19/2026-11-22"]
     answering(200, method(:hours)) do |url|
       asked = ["verdict", *periods, "--prometheus", url, "--match", 'job="shop"']
       found = powerband(*asked)
       assert_equal 1, found.code, found.to_s
-      assert_match(/\ALonger after the change: mean response time \+\d\d\.\d % .*without an experiment/, found.out)
+      assert_match(/\ALonger after the change: mean response time \+\d\d\.\d % .*without an\s+experiment/m, found.out)
       assert_match(/Weaker than an experiment/, found.out)
       json = powerband(*asked, "--json").out
       assert_valid_document(json, "before-after-v1")
@@ -169,10 +169,10 @@ class ExperimentTest < PowerbandTest
     end
     empty = '{"status":"success","data":{"resultType":"matrix","result":[]}}'
     answering(200, empty) do |url|
-      assert_refused powerband("verdict", *periods, "--prometheus", url), 3, /no powerband_requests_total from 2026-11-13T00:00:00Z/
+      assert_refused powerband("verdict", *periods, "--prometheus", url), 3, /no powerband_requests_total from 2026-11-12T00:00:00Z/
     end
     nowhere = ["--prometheus", "http://127.0.0.1:9"]
-    assert_refused powerband("verdict", *nowhere, *periods[0..2], "2026-11-20/2026-11-22"), 2, /it is not as long as --before; give 1 day/
+    assert_refused powerband("verdict", *nowhere, *periods[0..2], "2026-11-19/2026-11-21"), 2, /it is not as long as --before; give 3 days/
     assert_refused powerband("verdict", *nowhere, "--before", "2026-11-13/2026-11-14"), 2, /--after/
     assert_refused powerband("verdict", experiment, *nowhere, *periods), 2, /cannot be used with/
     assert_refused powerband("verdict", *nowhere, "--before", "2098-01-01/2098-01-02", "--after", "2099-01-01/2099-01-02"), 3,
@@ -187,7 +187,7 @@ class ExperimentTest < PowerbandTest
     points = Range.new(Integer(from), Integer(to)).step(Integer(step)).map do |at|
       hour = at / 3_600
       response = 0.05 * (1 + (0.3 * Math.sin(hour * Math::PI / 12))) * (1 + (0.01 * (hour * 7 % 5)))
-      response *= 1.2 if at > Time.utc(2026, 11, 20).to_i
+      response *= 1.2 if at > Time.utc(2026, 11, 19).to_i
       value = { /duration_seconds_sum/ => 1_000 * response, /queue/ => 0 }.find { |name, _| name.match?(query) }&.last || 1_000
       [at, value.to_s]
     end

@@ -166,7 +166,11 @@ fn guardrails<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Guardrails {
     let Some(section) = reader.table(table, "", "guardrails") else {
         return Guardrails::default();
     };
-    reader.only(section, "guardrails.", &["errors", "p99", "memory", "restarts"]);
+    reader.only(
+        section,
+        "guardrails.",
+        &["errors", "p99", "memory", "restarts"],
+    );
     let errors = reader.text(section, "guardrails.", "errors");
     let mut more = |key: &str| {
         let value = reader.text(section, "guardrails.", key)?;

@@ -19,9 +19,7 @@ pub use draw::{Assigned, Drawn, Outside, assign, draw};
 pub use experiment::{Arm, Experiment, Guardrails, UnitKind};
 pub use file::read;
 pub use halted::{parse as halted, text as halted_text};
-pub use interrupted::{
-    BeforeAfterAsked, Hours, Period, Periods, Side, compared, hour_queries,
-};
+pub use interrupted::{BeforeAfterAsked, Hours, Period, Periods, Side, compared, hour_queries};
 pub use join::{Fleet, Gathered, LeftOut, Slice, Tail, Unit, join};
 pub use judge::{Asked, instant, judge};
 pub use label::Label;

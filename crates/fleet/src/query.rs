@@ -66,11 +66,11 @@ pub struct Query {
     pub span: Span,
 }
 
-/// Steps of one query: Prometheus refuses more than 11,000, and an answer has to fit into memory.
-const MOST_STEPS: i64 = 2_000;
+/// Steps of one query: Prometheus refuses more than 11,000, and the answer about ten thousand pods has to fit into memory.
+const MOST_STEPS: i64 = 400;
 /// A histogram has twenty series where a counter has one.
-const MOST_STEPS_OF_BUCKETS: i64 = 200;
-/// The most histograms of an instance in an experiment. Their slices are longer than those of counters, so that 300 pods fit into memory.
+const MOST_STEPS_OF_BUCKETS: i64 = 20;
+/// The most histograms of an instance in an experiment. Their slices are longer than those of counters, so that many pods fit into memory.
 const MOST_TAILS: usize = 300;
 
 /// The number of slices that one histogram covers. It depends on the experiment alone, not on the instant of the reading.

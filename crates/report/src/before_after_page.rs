@@ -42,12 +42,21 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         "hours",
     ];
     let rows = [("before", &document.before), ("after", &document.after)];
-    let rows: Vec<Vec<String>> = rows.iter().map(|(name, period)| row(name, period)).collect();
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(name, period)| row(name, period))
+        .collect();
     sheet.tables(in_parts(sheet.style(), &head, &rows));
     for (name, period) in [("Before", &document.before), ("After", &document.after)] {
-        sheet.prose(&plain(&format!("{name}: {} to {}.", period.from, period.to)));
+        sheet.prose(&plain(&format!(
+            "{name}: {} to {}.",
+            period.from, period.to
+        )));
     }
-    if let Some(change) = document.detectable.filter(|_| document.outcome == Outcome::NoDifference) {
+    if let Some(change) = document
+        .detectable
+        .filter(|_| document.outcome == Outcome::NoDifference)
+    {
         sheet.prose(&format!(
             "Periods of this length and noise show a change of {:.1} % with a probability of 80 %.",
             change * 100.0
@@ -73,7 +82,9 @@ fn row(name: &str, period: &Period) -> Vec<String> {
     let ms = |ms: Option<f64>| ms.map_or(NONE.to_owned(), |ms| number_of_ms(Some(ms)));
     vec![
         name.to_owned(),
-        period.instances.map_or(NONE.to_owned(), |count| format!("{count:.1}")),
+        period
+            .instances
+            .map_or(NONE.to_owned(), |count| format!("{count:.1}")),
         grouped(period.requests),
         period.errors.map_or(NONE.to_owned(), share),
         ms(period.response_ms),
@@ -81,7 +92,9 @@ fn row(name: &str, period: &Period) -> Vec<String> {
         ms(period.p99_ms),
         ms(period.queue_ms),
         ms(period.gvl_wait_ms),
-        period.memory_bytes.map_or(NONE.to_owned(), |of| bytes(of as u64)),
+        period
+            .memory_bytes
+            .map_or(NONE.to_owned(), |of| bytes(of as u64)),
         grouped(period.hours),
     ]
 }

@@ -2,9 +2,9 @@
 
 use crate::sheet::Sheet;
 use crate::{
-    Style, advise_page, before_after_page, calc_page, capacity, capture_page, collections_page, doctor_page,
-    duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page,
-    survivors_page, validation, verdict_page,
+    Style, advise_page, before_after_page, calc_page, capacity, capture_page, collections_page,
+    doctor_page, duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page,
+    predict_page, survivors_page, validation, verdict_page,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -34,7 +34,7 @@ pub struct Document {
     pub before: Period,
     /// The period after the change, of the same length.
     pub after: Period,
-    /// Hours in which both periods have requests.
+    /// Hours in which both periods have 20 requests or more.
     pub hours: u64,
     /// Mean response time after the change over that before it; absent where there is not enough.
     pub response_time: Option<Change>,
@@ -57,7 +57,7 @@ pub enum Outcome {
     Longer,
     /// The noise of the hours explains the difference.
     NoDifference,
-    /// Too few hours have requests in both periods.
+    /// Fewer than three days, or too few hours with requests in both periods.
     NotEnough,
 }
 
@@ -97,7 +97,7 @@ pub struct Period {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The estimate: the geometric mean of the hours' ratios, weighted with their requests.
+    /// The estimate: the geometric mean of the hours' ratios.
     pub estimate: f64,
     /// Lower bound of its interval.
     pub low: f64,

@@ -17,8 +17,6 @@ pub struct Paired {
     pub hour: usize,
     /// Of logarithms: after less before.
     pub difference: f64,
-    /// How much it counts, above 0.
-    pub weight: f64,
 }
 
 /// The difference between two periods.
@@ -56,15 +54,13 @@ pub fn interrupted(
     if cosines == 0 || count < 2.0 * f64::from(cosines) {
         return None;
     }
-    let all: f64 = pairs.iter().map(|pair| pair.weight).sum();
-    let sum: f64 = pairs.iter().map(|pair| pair.weight * pair.difference).sum();
-    let effect = sum / all;
+    let sum: f64 = pairs.iter().map(|pair| pair.difference).sum();
+    let effect = sum / count;
     let squares = (1..=cosines).map(|cosine| {
         let turn = PI * f64::from(cosine) / hours as f64;
-        let along = pairs.iter().map(|pair| {
-            let weight = pair.weight * count / all;
-            weight * (pair.difference - effect) * (turn * (pair.hour as f64 + 0.5)).cos()
-        });
+        let along = pairs
+            .iter()
+            .map(|pair| (pair.difference - effect) * (turn * (pair.hour as f64 + 0.5)).cos());
         2.0 / count * along.sum::<f64>().powi(2)
     });
     let variance = squares.sum::<f64>() / f64::from(cosines);
@@ -91,7 +87,6 @@ mod tests {
             .map(|(hour, difference)| Paired {
                 hour,
                 difference: *difference,
-                weight: 3.0,
             })
             .collect()
     }
@@ -110,13 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn heavier_hours_count_more_and_missing_ones_not_at_all() {
+    fn hours_that_are_missing_do_not_count() {
         let mut some = pairs(&[0.0, 1.0, 0.0, 9.0, 0.5, 0.2]);
         some.remove(3);
-        some[1].weight = 12.0;
         let found = interrupted(&some, 6, 2, 0.05).unwrap();
-        let expected = (12.0 + 3.0 * 0.5 + 3.0 * 0.2) / (12.0 + 4.0 * 3.0);
-        assert!((found.effect - expected).abs() < 1e-12);
+        assert!((found.effect - 1.7 / 5.0).abs() < 1e-12);
         assert_eq!(interrupted(&some, 6, 3, 0.05), None);
         assert_eq!(interrupted(&pairs(&[1.0; 8]), 8, 2, 0.05), None);
     }
@@ -132,7 +125,10 @@ mod tests {
                 .collect();
             let found = interrupted(&pairs(&noise), 24, 3, 0.05).unwrap();
             let holds = (found.interval.0..=found.interval.1).contains(&0.1);
-            assert_eq!(found.p < 0.05, !(found.interval.0..=found.interval.1).contains(&0.0));
+            assert_eq!(
+                found.p < 0.05,
+                !(found.interval.0..=found.interval.1).contains(&0.0)
+            );
             holds
         });
         let held = held.count();

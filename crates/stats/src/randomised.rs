@@ -5,6 +5,7 @@
 //! (Fisher 1935). Noise may be of any shape, and the slices of one unit may
 //! depend on each other. `docs/method.md` gives the sources.
 
+mod large;
 mod looks;
 mod ratio;
 mod redraws;

@@ -80,7 +80,8 @@ impl Reader<'_> {
         let number = value.text.trim().parse::<f64>().ok();
         let number = number.filter(|number| (least..=most).contains(number));
         if number.is_none() {
-            let remedy = format!("give a number from {least} to {most}, without quotation marks or a unit");
+            let remedy =
+                format!("give a number from {least} to {most}, without quotation marks or a unit");
             self.wrong(value, "no number in this range", remedy);
         }
         number

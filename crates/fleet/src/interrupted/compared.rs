@@ -9,11 +9,12 @@ use run::production::Check;
 use run::{change_with_interval, counted, first_of, grouped, rounded_change};
 use stats::{Interrupted, Paired, interrupted};
 
-/// Level of the test; the interval has one minus it as confidence.
-const LEVEL: f64 = 0.05;
-/// Cosines are two more than days. The fastest has a period of 16 hours at one day and of a day and a half at seven: noise that stays for
-/// hours is in the interval.
-const MORE_THAN_DAYS: u32 = 2;
+/// Level of the test; the interval has one minus it as confidence. Heavy tails of the days make it a little more, which stays within 5 %.
+const LEVEL: f64 = 0.04;
+/// The least number of days: one or two do not show how much days differ from one another.
+const LEAST_DAYS: u32 = 3;
+/// The least number of requests of an hour with a mean.
+const LEAST_REQUESTS: f64 = 20.0;
 /// The least share of hours with requests in both periods.
 const LEAST_HOURS: f64 = 0.75;
 /// Periods whose requests or instances differ by less are taken to be alike.
@@ -36,8 +37,8 @@ pub fn compared(periods: &Periods, hours: &Hours, asked: &BeforeAfterAsked) -> D
     let all = (0..periods.hours()).filter_map(|hour| pair(hours, hour, with_queue));
     let pairs: Vec<Paired> = all.collect();
     let enough = pairs.len() as f64 >= LEAST_HOURS * periods.hours() as f64;
-    let cosines = periods.days() + MORE_THAN_DAYS;
-    let found = interrupted(&pairs, periods.hours(), cosines, LEVEL).filter(|_| enough);
+    let found = interrupted(&pairs, periods.hours(), cosines(periods.days()), LEVEL)
+        .filter(|_| enough && periods.days() >= LEAST_DAYS);
     let outcome = outcome(found.as_ref());
     let response_time = found.map(|found| Change {
         estimate: found.effect.exp(),
@@ -55,8 +56,14 @@ pub fn compared(periods: &Periods, hours: &Hours, asked: &BeforeAfterAsked) -> D
         read_at: instant(asked.now_s),
         prometheus: asked.prometheus.clone(),
         matchers: asked.matchers.clone(),
-        sentence: sentence(outcome, response_time.as_ref(), &alike, pairs.len(), periods),
-        promise: promise(periods.days()),
+        sentence: sentence(
+            outcome,
+            response_time.as_ref(),
+            &alike,
+            pairs.len(),
+            periods,
+        ),
+        promise: PROMISE.to_owned(),
         outcome,
         hours: pairs.len() as u64,
         response_time,
@@ -66,6 +73,11 @@ pub fn compared(periods: &Periods, hours: &Hours, asked: &BeforeAfterAsked) -> D
         before,
         after,
     }
+}
+
+/// The fastest of so many has a period of three days or more, because days have levels of their own. One more in three days.
+fn cosines(days: u32) -> u32 {
+    2 * days / 3
 }
 
 /// Whether both periods have requests with a time in the queue. With one alone, the response time would contain the queue there only.
@@ -94,11 +106,9 @@ fn answered(hours: &Hours, side: Side, hour: usize, with_queue: bool) -> Option<
 fn pair(hours: &Hours, hour: usize, with_queue: bool) -> Option<Paired> {
     let [before, after] = Side::BOTH.map(|side| answered(hours, side, hour, with_queue));
     let ((requests_before, seconds_before), (requests_after, seconds_after)) = before.zip(after)?;
-    Some(Paired {
+    (requests_before.min(requests_after) >= LEAST_REQUESTS).then(|| Paired {
         hour,
         difference: (seconds_after / requests_after).ln() - (seconds_before / requests_before).ln(),
-        // The variance of a difference is the sum of both.
-        weight: 1.0 / (1.0 / requests_before + 1.0 / requests_after),
     })
 }
 
@@ -125,8 +135,14 @@ fn sentence(
         Outcome::NotEnough => "Not enough for an answer",
     };
     let Some(change) = change else {
+        if periods.days() < LEAST_DAYS {
+            return format!(
+                "{says}: {} before and after do not show how much days differ from one another; give {LEAST_DAYS} or more, best seven.",
+                counted(periods.days(), "day")
+            );
+        }
         return format!(
-            "{says}: {pairs} of {} have requests in both periods; choose periods in which the fleet served and was scraped.",
+            "{says}: {pairs} of {} have {LEAST_REQUESTS} requests in both periods; choose periods in which the fleet served and was scraped.",
             counted(periods.hours(), "hour")
         );
     };
@@ -149,15 +165,8 @@ fn sentence(
     text
 }
 
-fn promise(days: u32) -> String {
-    let mut text = "Weaker than an experiment: anything else that changed between the periods (traffic, data, other services, another \
-                    deployment) is in the difference, too. The interval covers the noise of hours within the periods alone."
-        .to_owned();
-    if days == 1 {
-        text += " With one day each, it does not cover that one day differs from another; seven days with seven are better.";
-    }
-    text
-}
+const PROMISE: &str = "Weaker than an experiment: anything else that changed between the periods (traffic, data, other services, another \
+                       deployment) is in the difference, too. The interval covers the noise of hours and days within the periods alone.";
 
 fn period(periods: &Periods, hours: &Hours, side: Side, with_queue: bool) -> Period {
     let of = periods.of(side);
@@ -236,7 +245,7 @@ fn notes(periods: &Periods, hours: &Hours, pairs: usize) -> Vec<String> {
     let out = periods.hours() - pairs;
     if out > 0 {
         notes.push(format!(
-            "{} left out: one of the periods has no requests or no scrapes in it.",
+            "{} left out: one of the periods has fewer than {LEAST_REQUESTS} requests in it.",
             counted(out, "hour")
         ));
     }

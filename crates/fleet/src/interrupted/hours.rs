@@ -23,7 +23,10 @@ pub fn hour_queries(periods: &Periods, matchers: &str) -> Vec<(Side, Query)> {
         family => format!("sum({})", increase(family)),
     };
     // Requests come first: without any, the others are not needed.
-    let families = Family::NUMBERS.into_iter().chain([Family::Arms, Family::Buckets]);
+    let families = Family::NUMBERS
+        .into_iter()
+        .filter(|family| *family != Family::Starts)
+        .chain([Family::Arms, Family::Buckets]);
     let mut all = Vec::new();
     for family in families {
         for side in Side::BOTH {
@@ -129,7 +132,9 @@ mod tests {
     }
 
     fn answered(labels: &[(&str, &str)], points: &[(usize, f64)]) -> Answered {
-        let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let labels = labels
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         Answered {
             series: vec![Series {
                 labels: labels.collect(),
@@ -143,7 +148,9 @@ mod tests {
     fn every_hour_is_asked_for_once() {
         let all = hour_queries(&periods(), "job=\"shop\"");
         for side in Side::BOTH {
-            let mine = all.iter().filter(|(of, query)| *of == side && query.family == Family::Queue);
+            let mine = all
+                .iter()
+                .filter(|(of, query)| *of == side && query.family == Family::Queue);
             let ends = mine.flat_map(|(_, query)| {
                 (query.span.from_s..=query.span.to_s).step_by(query.span.step_s as usize)
             });

@@ -47,7 +47,8 @@ impl Periods {
             before: period("--before", before)?,
             after: period("--after", after)?,
         };
-        let wrong = |what: &str, remedy: &str| Err(format!("--after = {after:?}: {what}; {remedy}"));
+        let wrong =
+            |what: &str, remedy: &str| Err(format!("--after = {after:?}: {what}; {remedy}"));
         let (first, second) = (periods.before, periods.after);
         if second.from_s < first.to_s {
             return wrong(
@@ -98,7 +99,9 @@ fn period(flag: &str, text: &str) -> Result<Period, String> {
     let (from, to) = text
         .split_once('/')
         .ok_or_else(|| wrong("no period", form))?;
-    let read = |part: &str| at(part).ok_or_else(|| wrong(&format!("{part:?} is no date or instant"), form));
+    let read = |part: &str| {
+        at(part).ok_or_else(|| wrong(&format!("{part:?} is no date or instant"), form))
+    };
     let period = Period {
         from_s: read(from)?,
         to_s: read(to)?,
@@ -146,18 +149,42 @@ mod tests {
     fn each_problem_has_its_remedy() {
         let day = "2026-11-20/2026-11-21";
         for (before, after, said) in [
-            ("yesterday", day, "--before = \"yesterday\": no period; give FROM/TO"),
+            (
+                "yesterday",
+                day,
+                "--before = \"yesterday\": no period; give FROM/TO",
+            ),
             (day, "2026-11-22/soon", "\"soon\" is no date or instant"),
-            (day, "2026-11-22T00:00:00/2026-11-23", "is no date or instant"),
-            (day, "2026-11-22/2026-11-22", "not from one to 28 whole days"),
-            (day, "2026-11-22/2026-12-22", "not from one to 28 whole days"),
+            (
+                day,
+                "2026-11-22T00:00:00/2026-11-23",
+                "is no date or instant",
+            ),
+            (
+                day,
+                "2026-11-22/2026-11-22",
+                "not from one to 28 whole days",
+            ),
+            (
+                day,
+                "2026-11-22/2026-12-22",
+                "not from one to 28 whole days",
+            ),
             (
                 day,
                 "2026-11-22T00:00:00Z/2026-11-22T06:00:00Z",
                 "give whole days",
             ),
-            (day, "2026-11-20/2026-11-21", "it begins before the end of --before"),
-            (day, "2026-11-22/2026-11-24", "it is not as long as --before; give 1 day"),
+            (
+                day,
+                "2026-11-20/2026-11-21",
+                "it begins before the end of --before",
+            ),
+            (
+                day,
+                "2026-11-22/2026-11-24",
+                "it is not as long as --before; give 1 day",
+            ),
             (
                 day,
                 "2026-11-22T06:00:00Z/2026-11-23T06:00:00Z",

@@ -18,11 +18,17 @@ pub(super) fn of(
     let ends = running.ends(place).filter(|end| *end <= slices);
     let known = ends.filter_map(|end| Some((end, gathered.number(Family::Starts, instance, end)?)));
     let known: Vec<(usize, f64)> = known.skip(1).collect();
-    let pairs = known.windows(2).map(|pair| (pair[1].0, began(pair[0].1, pair[1].1)));
+    let pairs = known
+        .windows(2)
+        .map(|pair| (pair[1].0, began(pair[0].1, pair[1].1)));
     pairs.filter(|(_, began)| *began > 0.0).collect()
 }
 
 /// A counter that is lower began at 0 again, with another flight folder.
 fn began(before: f64, after: f64) -> f64 {
-    if after < before { after } else { after - before }
+    if after < before {
+        after
+    } else {
+        after - before
+    }
 }

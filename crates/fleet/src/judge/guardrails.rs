@@ -90,7 +90,13 @@ fn errors(pair: &Pair<'_>, arm: usize, slices: usize, limit: f64) -> (State, Str
 }
 
 /// A rule, too.
-fn restarts(pair: &Pair<'_>, arm: usize, slices: usize, slice_s: f64, limit: f64) -> (State, String) {
+fn restarts(
+    pair: &Pair<'_>,
+    arm: usize,
+    slices: usize,
+    slice_s: f64,
+    limit: f64,
+) -> (State, String) {
     let of = |arm: usize| {
         let units = pair.units.iter().filter(|unit| unit.arm == arm);
         units.fold((0.0, 0.0), |sum, unit| {

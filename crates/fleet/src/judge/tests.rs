@@ -377,7 +377,10 @@ fn restarts_that_the_first_arm_has_too_halt_nobody() {
             halted: Vec::new(),
         };
         let document = judge(&experiment, &fleet, &asked);
-        let found = document.guardrails.into_iter().find(|one| one.figure == "restarts");
+        let found = document
+            .guardrails
+            .into_iter()
+            .find(|one| one.figure == "restarts");
         let found = found.unwrap();
         (found.state, found.sentence)
     };

@@ -56,6 +56,11 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", verdict.prometheus.clone()),
             ("version", version(&verdict.powerband_version)),
         ],
+        Readable::BeforeAfter(compared) => vec![
+            ("read", compared.read_at.clone()),
+            ("from", compared.prometheus.clone()),
+            ("version", version(&compared.powerband_version)),
+        ],
         Readable::Duplex(compared) => vec![
             ("compared", compared.made_at.clone()),
             ("from", compared.sources.join(", ")),

@@ -174,7 +174,8 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         | Readable::Survivors(_)
         | Readable::Doctor(_)
         | Readable::Validation(_)
-        | Readable::Verdict(_) => Vec::new(),
+        | Readable::Verdict(_)
+        | Readable::BeforeAfter(_) => Vec::new(),
     };
     let finite = |chart: Chart| {
         let rows = chart.rows.into_iter().filter(|row| row.value.is_finite());

@@ -2,6 +2,7 @@
 
 mod advise_page;
 mod aged_page;
+mod before_after_page;
 mod calc_page;
 mod check_page;
 mod command_page;

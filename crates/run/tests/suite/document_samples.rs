@@ -32,4 +32,5 @@ fn the_samples_keep_their_schemas_and_the_types_lose_nothing() {
     kept::<run::memory::Comparison>("memory/comparison", "memory-comparison-v1");
     kept::<run::predict::Document>("predict/mixed", "predict-v1");
     kept::<run::production::Document>("verdict/waiting", "verdict-v1");
+    kept::<run::before_after::Document>("before-after/week", "before-after-v1");
 }

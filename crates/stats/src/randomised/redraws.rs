@@ -5,6 +5,7 @@
 //! are permuted. Counts that differ from the shares then neither widen the
 //! interval nor leave an arm without units.
 
+use super::large::Large;
 use super::scores::Score;
 use rand::RngExt;
 
@@ -64,23 +65,36 @@ impl Redrawn {
             true => (scores.len() - arm, -1.0),
             false => (arm, 1.0),
         };
+        let signed = |few: Sums| {
+            let contrast = few.contrast(all);
+            Contrast {
+                residual: sign * contrast.residual,
+                exposure: sign * contrast.exposure,
+            }
+        };
         let mut generator = crate::generator(seed);
+        if let Some(large) = Large::of(scores, few) {
+            let others = (0..draws).map(|_| {
+                let [weight, residual, exposure] = large.sums(&mut generator);
+                signed(Sums {
+                    weight,
+                    residual,
+                    exposure,
+                })
+            });
+            let others = others.collect();
+            return Some(Redrawn { drawn, others });
+        }
         let mut order: Vec<Score> = scores.to_vec();
         let others = (0..draws).map(|_| {
             for place in 0..few {
                 let with = generator.random_range(place..order.len());
                 order.swap(place, with);
             }
-            let contrast = Sums::of(order[..few].iter()).contrast(all);
-            Contrast {
-                residual: sign * contrast.residual,
-                exposure: sign * contrast.exposure,
-            }
+            signed(Sums::of(order[..few].iter()))
         });
-        Some(Redrawn {
-            drawn,
-            others: others.collect(),
-        })
+        let others = others.collect();
+        Some(Redrawn { drawn, others })
     }
 
     /// The effect without which the arms have equal means.
