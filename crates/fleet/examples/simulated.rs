@@ -131,7 +131,7 @@ fn outcome(seed: u64, change: f64) -> Outcome {
         };
         gathered.add(&query, answered);
     }
-    let fleet = join(&experiment, &gathered, slices);
+    let fleet = join(&experiment, gathered, slices);
     let mut outcome = Outcome {
         better: false,
         worse: false,

@@ -5,6 +5,7 @@ mod gathered;
 mod restarts;
 
 pub(crate) use gathered::Bound;
+use gathered::Figures;
 pub use gathered::Gathered;
 
 use crate::experiment::{Experiment, UnitKind};
@@ -88,16 +89,19 @@ pub struct Fleet {
     pub warnings: BTreeSet<String>,
 }
 
-/// Joins the first slices of an experiment.
-pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Fleet {
+/// Joins the first slices of an experiment. What was gathered of an instance is freed as soon as it is joined, because both together take
+/// gigabytes in a large fleet.
+pub fn join(experiment: &Experiment, mut gathered: Gathered, slices: usize) -> Fleet {
     let mut fleet = Fleet {
         bounds: gathered.bounds(),
-        warnings: gathered.warnings.clone(),
+        warnings: std::mem::take(&mut gathered.warnings),
         ..Fleet::default()
     };
-    let arms = by_instance(gathered, experiment, &mut fleet.left_out.strangers);
+    let seen = std::mem::take(&mut gathered.arms);
+    let arms = by_instance(&seen, experiment, &mut fleet.left_out.strangers);
     let tail = slices_of_tail(experiment);
     for (instance, running) in &arms {
+        let figures = gathered.take(instance);
         let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
         let ours = running.labels.iter().enumerate();
         for (place, (label, arm)) in ours {
@@ -105,20 +109,22 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
                 continue;
             };
             let unit = Unit {
-                instance: instance.clone(),
+                instance: (*instance).to_owned(),
                 label: label.clone(),
                 arm: *arm,
                 from,
                 slices: Vec::new(),
                 left_out: Vec::new(),
                 tails: Vec::new(),
-                restarts: restarts::of(gathered, instance, running, place, slices),
+                restarts: restarts::of(&figures, running, place, slices),
             };
             units.insert(place, unit);
         }
         let whole_unit = experiment.unit != UnitKind::Process;
-        for index in 0..slices {
-            let place = match running.owner(index, whole_unit) {
+        let owners = (0..slices).map(|index| running.owner(index, whole_unit));
+        let owners: Vec<Owner> = owners.collect();
+        for (index, owner) in owners.iter().enumerate() {
+            let place = match *owner {
                 Owner::Nobody => continue,
                 Owner::Vanished(place) => {
                     fleet.left_out.holes += 1;
@@ -133,12 +139,18 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
                 }
                 Owner::Several => {
                     fleet.left_out.mixed += 1;
-                    fleet.left_out.instances_with_two.insert(instance.clone());
+                    fleet
+                        .left_out
+                        .instances_with_two
+                        .insert((*instance).to_owned());
                     continue;
                 }
                 Owner::Straggler(place) => {
                     fleet.left_out.stragglers += 1;
-                    fleet.left_out.instances_with_two.insert(instance.clone());
+                    fleet
+                        .left_out
+                        .instances_with_two
+                        .insert((*instance).to_owned());
                     place
                 }
                 Owner::Alone(place) => place,
@@ -146,7 +158,7 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
             let Some(unit) = units.get_mut(&place) else {
                 continue;
             };
-            match slice(gathered, instance, index) {
+            match slice(&figures, index) {
                 Ok(slice) if slice.requests > 0.0 => {
                     unit.slices.push(slice);
                     continue;
@@ -158,19 +170,20 @@ pub fn join(experiment: &Experiment, gathered: &Gathered, slices: usize) -> Flee
             unit.left_out.push(index);
         }
         for index in 0..slices / tail {
-            let whole = index * tail..(index + 1) * tail;
-            let owners: BTreeSet<Option<usize>> = whole
-                .clone()
-                .map(|slice| running.owner(slice, whole_unit).place())
-                .collect();
-            let [Some(place)] = owners.into_iter().collect::<Vec<_>>()[..] else {
+            let until = (index + 1) * tail;
+            let mut whole = owners[index * tail..until]
+                .iter()
+                .map(|owner| owner.place());
+            let Some(place) = whole
+                .next()
+                .flatten()
+                .filter(|first| whole.all(|other| other == Some(*first)))
+            else {
                 continue;
             };
-            if let (Some(unit), Some(counts)) = (
-                units.get_mut(&place),
-                gathered.counts(instance, index, &fleet.bounds),
-            ) {
-                let until = whole.end;
+            if let (Some(unit), Some(counts)) =
+                (units.get_mut(&place), figures.counts(index, &fleet.bounds))
+            {
                 unit.tails.push(Tail { until, counts });
             }
         }
@@ -184,8 +197,8 @@ enum Gap {
     Reset,
 }
 
-fn slice(gathered: &Gathered, instance: &str, index: usize) -> Result<Slice, Gap> {
-    let at = |family: Family, index: usize| gathered.number(family, instance, index);
+fn slice(figures: &Figures, index: usize) -> Result<Slice, Gap> {
+    let at = |family: Family, index: usize| figures.number(family, index);
     let grown = |family: Family| {
         let (before, after) = (at(family, index), at(family, index + 1));
         match before.zip(after) {
@@ -195,7 +208,7 @@ fn slice(gathered: &Gathered, instance: &str, index: usize) -> Result<Slice, Gap
         }
     };
     // The response time contains the queue in all slices of an instance or in none.
-    let queue_s = match gathered.has(Family::Queue, instance) {
+    let queue_s = match figures.has(Family::Queue) {
         true => Some(grown(Family::Queue)?),
         false => None,
     };

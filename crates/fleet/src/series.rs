@@ -2,7 +2,9 @@
 
 use crate::query::Span;
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// One series at the steps of its query.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +52,31 @@ struct Row {
     #[serde(default)]
     metric: BTreeMap<String, String>,
     #[serde(default)]
-    values: Vec<(f64, String)>,
+    values: Vec<(f64, Number)>,
+}
+
+/// A number as text, such as `"4.5"` or `"+Inf"`, read in place: there are millions.
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        deserializer.deserialize_str(AsText)
+    }
+}
+
+struct AsText;
+
+impl Visitor<'_> for AsText {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number as text")
+    }
+
+    /// What is no number is none, like NaN.
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        Ok(Number(text.parse().unwrap_or(f64::NAN)))
+    }
 }
 
 /// Reads an answer's body.
@@ -58,7 +84,7 @@ struct Row {
 /// # Errors
 /// The body is not an answer of Prometheus' API, or says that the query failed.
 pub fn parse(body: &str, span: Span) -> Result<Answered, AnswerError> {
-    let answer: Answer = serde_json::from_str(body)
+    let answer: Answer = serde_json::from_slice(body.as_bytes())
         .map_err(|e| AnswerError::NotPrometheus(printable(&e.to_string())))?;
     if answer.status != "success" {
         let why = answer.error.unwrap_or(answer.status);
@@ -70,11 +96,12 @@ pub fn parse(body: &str, span: Span) -> Result<Answered, AnswerError> {
         .ok_or_else(|| AnswerError::NotPrometheus("no matrix".to_owned()))?;
     let mut all = Vec::new();
     for row in data.result {
-        let mut points = Vec::new();
-        for (at_s, value) in &row.values {
-            let step = step(*at_s, span)?;
-            let value = value.parse::<f64>().ok().filter(|value| value.is_finite());
-            points.extend(value.map(|value| (step, value)));
+        let mut points = Vec::with_capacity(row.values.len());
+        for (at_s, Number(value)) in row.values {
+            let step = step(at_s, span)?;
+            if value.is_finite() {
+                points.push((step, value));
+            }
         }
         all.push(Series {
             labels: row.metric,

@@ -44,7 +44,7 @@ fn of_experiment(file: &Path, args: &VerdictArgs) -> Result<u8, Failure> {
     }
     let slices = experiment.slices_before(now_s);
     let gathered = gathered(&experiment, slices, args, &prometheus)?;
-    let fleet = fleet::join(&experiment, &gathered, slices);
+    let fleet = fleet::join(&experiment, gathered, slices);
     let asked = Asked {
         now_s,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,16 +1,26 @@
 //! The arm of an instance in each slice.
 
-use super::gathered::Gathered;
+use super::gathered::Seen;
 use crate::experiment::Experiment;
 use crate::label::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arms of one instance, in the order in which they were seen first.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct Running<'a> {
     pub(super) labels: Vec<(Label, usize)>,
-    seen: Vec<BTreeSet<usize>>,
+    seen: Vec<&'a BTreeSet<usize>>,
+    /// Of each end of a slice.
+    present: Vec<Present>,
     last: usize,
+}
+
+/// The arms at the end of a slice.
+#[derive(Debug, Default, Clone, Copy)]
+struct Present {
+    /// The place of the one that was seen first.
+    first: usize,
+    count: usize,
 }
 
 /// The arm for which a slice is evidence, as its place in [`Running::labels`].
@@ -39,14 +49,14 @@ impl Owner {
 }
 
 /// The arms of each instance; adds labels of arms that the experiment does not have to `strangers`.
-pub(super) fn by_instance(
-    gathered: &Gathered,
+pub(super) fn by_instance<'a>(
+    seen: &'a Seen,
     experiment: &Experiment,
     strangers: &mut BTreeSet<String>,
-) -> BTreeMap<String, Running> {
+) -> BTreeMap<&'a str, Running<'a>> {
     let digest = experiment.short_digest();
     let mut by_instance = BTreeMap::new();
-    for (instance, texts) in &gathered.arms {
+    for (instance, texts) in seen {
         let mut ours: Vec<(Label, usize, &BTreeSet<usize>)> = Vec::new();
         for (text, seen) in texts {
             let label = Label::parse(text).filter(|label| label.digest == digest);
@@ -62,20 +72,32 @@ pub(super) fn by_instance(
         ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
         let ends = ours.iter().filter_map(|(_, _, seen)| seen.last().copied());
         let Some(last) = ends.max() else { continue };
+        let seen: Vec<&BTreeSet<usize>> = ours.iter().map(|(_, _, seen)| *seen).collect();
+        let mut present = vec![Present::default(); last + 1];
+        for (place, ends) in seen.iter().enumerate() {
+            for end in ends.iter() {
+                let here = &mut present[*end];
+                if here.count == 0 {
+                    here.first = place;
+                }
+                here.count += 1;
+            }
+        }
         let running = Running {
-            seen: ours.iter().map(|(_, _, seen)| (*seen).clone()).collect(),
+            seen,
+            present,
             labels: ours
                 .into_iter()
                 .map(|(label, arm, _)| (label, arm))
                 .collect(),
             last,
         };
-        by_instance.insert(instance.clone(), running);
+        by_instance.insert(instance.as_str(), running);
     }
     by_instance
 }
 
-impl Running {
+impl Running<'_> {
     /// The end of a slice at which an arm was seen first.
     pub(super) fn first_seen(&self, place: usize) -> Option<usize> {
         self.seen[place].first().copied()
@@ -95,23 +117,20 @@ impl Running {
 
     /// The owner of the slice from this end to the next one.
     pub(super) fn owner(&self, slice: usize, whole_unit: bool) -> Owner {
-        let at = |end: usize| -> Vec<usize> {
-            let places = 0..self.seen.len();
-            places
-                .filter(|place| self.seen[*place].contains(&end))
-                .collect()
-        };
+        let at = |end: usize| self.present.get(end).copied().unwrap_or_default();
         let (before, after) = (at(slice), at(slice + 1));
-        if before.is_empty() || after.is_empty() {
+        if before.count == 0 || after.count == 0 {
             let latest = self.latest(slice).filter(|_| slice < self.last);
             return latest.map_or(Owner::Nobody, Owner::Vanished);
         }
-        // The one that was there first comes first.
-        let earliest = before[0].min(after[0]);
-        if !(before.contains(&earliest) && after.contains(&earliest)) {
+        let earliest = before.first.min(after.first);
+        let has = |of: Present, end: usize| {
+            of.first == earliest || (of.count > 1 && self.seen[earliest].contains(&end))
+        };
+        if !(has(before, slice) && has(after, slice + 1)) {
             return Owner::Changing;
         }
-        match (before.len().max(after.len()), whole_unit) {
+        match (before.count.max(after.count), whole_unit) {
             (1, _) => Owner::Alone(earliest),
             (_, true) => Owner::Straggler(earliest),
             (_, false) => Owner::Several,

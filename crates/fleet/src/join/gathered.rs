@@ -45,14 +45,16 @@ impl PartialEq for Bound {
 
 impl Eq for Bound {}
 
+/// The ends of slices at which an arm was seen, by instance and the text of the label.
+pub(super) type Seen = BTreeMap<String, BTreeMap<String, BTreeSet<usize>>>;
+
 /// The answers to all queries.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
     starts_s: i64,
     slice_s: i64,
     tail_s: i64,
-    /// By instance and the text of the label.
-    pub(super) arms: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>>,
+    pub(super) arms: Seen,
     numbers: BTreeMap<Family, BTreeMap<String, Steps>>,
     /// By instance, then by the bound.
     buckets: BTreeMap<String, BTreeMap<Bound, Steps>>,
@@ -116,15 +118,12 @@ impl Gathered {
         }
     }
 
-    /// Whether an instance has a series of a family.
-    pub(super) fn has(&self, family: Family, instance: &str) -> bool {
-        let of = self.numbers.get(&family);
-        of.is_some_and(|of| of.contains_key(instance))
-    }
-
-    pub(super) fn number(&self, family: Family, instance: &str, step: usize) -> Option<f64> {
-        let value = *self.numbers.get(&family)?.get(instance)?.get(step)?;
-        (!value.is_nan()).then_some(value)
+    /// What is known of an instance, which is then gone from here.
+    pub(super) fn take(&mut self, instance: &str) -> Figures {
+        Figures {
+            numbers: Family::NUMBERS.map(|family| self.numbers.get_mut(&family)?.remove(instance)),
+            buckets: self.buckets.remove(instance),
+        }
     }
 
     /// All bounds, sorted; without histograms, none.
@@ -132,11 +131,36 @@ impl Gathered {
         let all: BTreeSet<&Bound> = self.buckets.values().flat_map(BTreeMap::keys).collect();
         all.into_iter().map(|bound| bound.seconds()).collect()
     }
+}
+
+/// The numbers and the histogram of one instance.
+#[derive(Debug)]
+pub(super) struct Figures {
+    /// In the order of [`Family::NUMBERS`].
+    numbers: [Option<Steps>; Family::NUMBERS.len()],
+    buckets: Option<BTreeMap<Bound, Steps>>,
+}
+
+impl Figures {
+    fn steps(&self, family: Family) -> Option<&Steps> {
+        let place = Family::NUMBERS.iter().position(|other| *other == family)?;
+        self.numbers[place].as_ref()
+    }
+
+    /// Whether there is a series of a family.
+    pub(super) fn has(&self, family: Family) -> bool {
+        self.steps(family).is_some()
+    }
+
+    pub(super) fn number(&self, family: Family, step: usize) -> Option<f64> {
+        let value = *self.steps(family)?.get(step)?;
+        (!value.is_nan()).then_some(value)
+    }
 
     /// Requests between neighbouring bounds in a longer slice. `None` with a hole or a reset, and if the instance has other bounds,
     /// because its buckets cannot be assigned to these.
-    pub(super) fn counts(&self, instance: &str, index: usize, bounds: &[f64]) -> Option<Vec<f64>> {
-        let buckets = self.buckets.get(instance)?;
+    pub(super) fn counts(&self, index: usize, bounds: &[f64]) -> Option<Vec<f64>> {
+        let buckets = self.buckets.as_ref()?;
         if !buckets
             .keys()
             .map(|bound| bound.seconds())

@@ -1,7 +1,7 @@
 //! The processes of a unit that began again.
 
 use super::arms::Running;
-use super::gathered::Gathered;
+use super::gathered::Figures;
 use crate::query::Family;
 
 /// The ends of slices at which more processes of an instance had begun than when this arm was seen before, and how many more.
@@ -9,14 +9,13 @@ use crate::query::Family;
 /// A hole is bridged, because a unit that starts again is often not there for a while. The first slice is left out: the workers of a
 /// cluster begin one after the other.
 pub(super) fn of(
-    gathered: &Gathered,
-    instance: &str,
-    running: &Running,
+    figures: &Figures,
+    running: &Running<'_>,
     place: usize,
     slices: usize,
 ) -> Vec<(usize, f64)> {
     let ends = running.ends(place).filter(|end| *end <= slices);
-    let known = ends.filter_map(|end| Some((end, gathered.number(Family::Starts, instance, end)?)));
+    let known = ends.filter_map(|end| Some((end, figures.number(Family::Starts, end)?)));
     let known: Vec<(usize, f64)> = known.skip(1).collect();
     let pairs = known
         .windows(2)

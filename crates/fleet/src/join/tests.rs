@@ -84,7 +84,7 @@ fn with_queue(
         };
         gathered.add(query, answered(answer));
     }
-    join(experiment, &gathered, 20)
+    join(experiment, gathered, 20)
 }
 
 fn steady(steps: std::ops::RangeInclusive<usize>) -> Vec<(usize, f64)> {
@@ -225,14 +225,15 @@ fn counts_are_those_of_the_fleets_bounds() {
     gathered.add(buckets.unwrap(), answered(answer));
     let bounds = gathered.bounds();
     assert_eq!(bounds, [0.5, 1.0, f64::INFINITY]);
-    let fleet = join(&experiment, &gathered, 20);
+    let fleet = join(&experiment, gathered.clone(), 20);
     assert_eq!(fleet.warnings.len(), 1);
+    let [ours, others] = ["a:1", "b:1"].map(|instance| gathered.take(instance));
     for index in [0, 1] {
-        let counts = gathered.counts("a:1", index, &bounds);
+        let counts = ours.counts(index, &bounds);
         assert_eq!(counts.unwrap(), [1.0, 2.0, 4.0], "{index}");
-        assert_eq!(gathered.counts("b:1", index, &bounds), None);
+        assert_eq!(others.counts(index, &bounds), None);
     }
-    assert_eq!(gathered.counts("a:1", 2, &bounds), None);
+    assert_eq!(ours.counts(2, &bounds), None);
 }
 
 /// Two workers; a third process begins in slice 4, both again in a hole, and once more in another flight folder.
@@ -269,11 +270,11 @@ fn processes_that_begin_again_are_restarts_of_the_arm_that_stays() {
         };
         gathered.add(&query, answered(answer));
     }
-    let fleet = join(&experiment, &gathered, 20);
+    let fleet = join(&experiment, gathered.clone(), 20);
     let [x, y] = &fleet.units[..] else { panic!() };
     assert_eq!(x.restarts, [(5, 1.0), (9, 2.0), (13, 2.0)]);
     assert_eq!(y.restarts, []);
-    let until_ten = join(&experiment, &gathered, 10);
+    let until_ten = join(&experiment, gathered, 10);
     assert_eq!(until_ten.units[0].restarts, [(5, 1.0), (9, 2.0)]);
 }
 

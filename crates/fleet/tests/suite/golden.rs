@@ -29,7 +29,7 @@ fn read() -> (Experiment, Fleet) {
         let body = sample(&format!("{name}.json"));
         gathered.add(&query, series(&body, query.span).unwrap());
     }
-    let fleet = join(&experiment, &gathered, SLICES);
+    let fleet = join(&experiment, gathered, SLICES);
     (experiment, fleet)
 }
 
