@@ -36,6 +36,8 @@ pub struct Arm {
     pub environment: BTreeMap<String, String>,
     /// Knobs of the environment.
     pub knobs: Overlay,
+    /// Whether it has the settings of the first arm, so that no difference may be found.
+    pub is_holdout: bool,
 }
 
 impl std::fmt::Debug for Arm {
@@ -124,6 +126,11 @@ impl Experiment {
         self.arms.iter().position(|arm| arm.name == name)
     }
 
+    /// The place of the holdout.
+    pub fn holdout(&self) -> Option<usize> {
+        self.arms.iter().position(|arm| arm.is_holdout)
+    }
+
     /// SHA-256 of the values in hexadecimal digits. Comments and layout of the file are not part of it; any other change is another
     /// experiment.
     pub fn digest(&self) -> String {
@@ -132,6 +139,8 @@ impl Experiment {
             let allocator = arm.knobs.allocator().map(knobs::Allocator::name);
             json!([arm.name, arm.share, arm.variables(), chosen, allocator])
         });
+        // As with the guardrails: without a holdout, the digest is that of before.
+        let arms = arms.chain(self.holdout().map(|place| json!(["holdout", place])));
         let limits = &self.guardrails;
         let mut guardrails = vec![limits.errors, limits.p99, limits.memory];
         // An experiment without this limit has the digest that it had before there was one.

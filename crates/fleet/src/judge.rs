@@ -5,6 +5,7 @@ mod compare;
 mod evidence;
 mod figures;
 mod guardrails;
+mod holdout;
 mod notes;
 mod quantile;
 
@@ -41,9 +42,9 @@ pub fn judge(experiment: &Experiment, fleet: &Fleet, asked: &Asked) -> Document 
         level: look_level(done, experiment.looks, others),
     });
     let until = look.as_ref().map_or(newest, |look| look.slices);
-    let balance = balance::checks(experiment, fleet, until);
+    let mut balance = balance::checks(experiment, fleet, until);
     let unbalanced = balance.iter().find(|check| check.passed == Some(false));
-    let comparisons: Vec<Comparison> = match &look {
+    let mut comparisons: Vec<Comparison> = match &look {
         None => Vec::new(),
         Some(look) => (1..=others)
             .map(|arm| match unbalanced {
@@ -52,6 +53,7 @@ pub fn judge(experiment: &Experiment, fleet: &Fleet, asked: &Asked) -> Document 
             })
             .collect(),
     };
+    balance.extend(holdout::check(experiment, &mut comparisons));
     let next = (done < experiment.looks).then(|| instant(experiment.look_s(done + 1)));
     Document {
         schema: SCHEMA.to_owned(),

@@ -58,6 +58,17 @@ pub(super) fn arms<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<V
     if let Some(first) = arms.first_mut() {
         first.share = rest;
     }
+    if let [first, others @ ..] = arms.as_mut_slice() {
+        for holdout in others.iter_mut().filter(|arm| arm.is_holdout) {
+            holdout.environment = first.environment.clone();
+            holdout.knobs = first.knobs.clone();
+        }
+    }
+    if arms.iter().filter(|arm| arm.is_holdout).count() > 1 {
+        let line = tables.last().map_or(1, |(line, _)| *line);
+        let remedy = "keep one of them";
+        reader.problem(line, "arm.holdout", None, "two arms are a holdout", remedy);
+    }
     (complete && arms.len() >= 2).then_some(arms)
 }
 
@@ -68,7 +79,8 @@ fn arm<'t>(
     is_first: bool,
 ) -> Option<Arm> {
     let section = "arm.";
-    reader.only(table, section, &["name", "share", "environment", "set"]);
+    let known = ["name", "share", "holdout", "environment", "set"];
+    reader.only(table, section, &known);
     let name = reader.needed(table, (section, line), "name", "give the arm a name");
     let name = name.and_then(|name| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
@@ -107,8 +119,16 @@ fn arm<'t>(
         let what = format!("{variable} is also what a knob of arm.set sets");
         reader.problem(line, "arm.environment", None, what, "give one of them");
     }
-    if !is_first && environment.is_empty() && knobs.is_empty() {
-        let remedy = "give [arm.environment], or set";
+    let is_holdout = holdout(reader, table, is_first);
+    let differs = !environment.is_empty() || !knobs.is_empty();
+    if is_holdout == Some(true) && differs {
+        let what = "a holdout has the settings of the first arm";
+        let remedy = "leave out its environment and set";
+        reader.problem(line, "arm.holdout", None, what, remedy);
+    }
+    if !is_first && is_holdout == Some(false) && !differs {
+        let remedy =
+            "give [arm.environment] or set, or holdout = true for a group that must not differ";
         reader.problem(
             line,
             "arm",
@@ -122,7 +142,26 @@ fn arm<'t>(
         share: share?,
         environment,
         knobs,
+        is_holdout: is_holdout?,
     })
+}
+
+/// `None` for a wrong value.
+fn holdout<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, is_first: bool) -> Option<bool> {
+    let Some(value) = reader.text(table, "arm.", "holdout") else {
+        return Some(false);
+    };
+    let (what, remedy) = match value.text.as_str() {
+        "true" if is_first => (
+            "the first arm is what a holdout is compared with",
+            "give it to another arm",
+        ),
+        "true" => return Some(true),
+        "false" => return Some(false),
+        _ => ("neither true nor false", "give true, or leave it out"),
+    };
+    reader.wrong(&value, what, remedy);
+    None
 }
 
 fn environment<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> BTreeMap<String, String> {

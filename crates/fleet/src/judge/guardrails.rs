@@ -24,7 +24,9 @@ const LEAST_OF_TAIL: f64 = 20.0;
 
 pub(super) fn states(experiment: &Experiment, fleet: &Fleet, slices: usize) -> Vec<Guardrail> {
     let mut states = Vec::new();
-    for (place, arm) in experiment.arms.iter().enumerate().skip(1) {
+    let others = experiment.arms.iter().enumerate().skip(1);
+    // Settings of a holdout are today's: halting it would change nothing.
+    for (place, arm) in others.filter(|(_, arm)| !arm.is_holdout) {
         let pair = Pair::of(experiment, fleet, place);
         let limits = &experiment.guardrails;
         let mut add = |figure: &str, (state, sentence): (State, String)| {

@@ -396,6 +396,61 @@ fn restarts_that_the_first_arm_has_too_halt_nobody() {
     assert_eq!(states(0.4, 1.0).0, State::Broken);
 }
 
+/// A third group with the first arm's settings, of every third unit.
+#[test]
+fn a_holdout_that_differs_takes_every_answer_away() {
+    let third = "[[arm]]\nname = 'same'\nshare = '33.33%'\nholdout = true\n[guardrails]";
+    let text = FILE.replace("50%", "33.33%").replace("[guardrails]", third);
+    let experiment = crate::read(&text).unwrap();
+    assert!(experiment.arms[2].is_holdout && experiment.arms[2].environment.is_empty());
+    let judged = |of_holdout: f64| {
+        let mut fleet = fleet(&experiment, Made { units: 60, ..SAME });
+        for (number, unit) in fleet.units.iter_mut().enumerate() {
+            unit.arm = number % 3;
+            unit.label.arm.clone_from(&experiment.arms[unit.arm].name);
+            for slice in &mut unit.slices {
+                slice.requests = 600.0;
+                let noise = 1.0 + 0.02 * ((number * 7 + slice.index * 5) % 11) as f64;
+                slice.response_s = 30.0 * noise * [1.0, 0.7, of_holdout][unit.arm];
+            }
+        }
+        let asked = Asked {
+            now_s: experiment.ends_s(),
+            version: String::new(),
+            prometheus: String::new(),
+            halted: Vec::new(),
+        };
+        judge(&experiment, &fleet, &asked)
+    };
+    let fair = judged(1.0);
+    let verdicts = |document: &Document| -> Vec<Verdict> {
+        document.comparisons.iter().map(|one| one.verdict).collect()
+    };
+    assert_eq!(verdicts(&fair), [Verdict::Better, Verdict::NoDifference]);
+    assert!(
+        fair.sentence
+            .contains("same has the settings of three, and no difference is found"),
+        "{}",
+        fair.sentence
+    );
+    let check = fair
+        .balance
+        .iter()
+        .find(|check| check.name == "holdout")
+        .unwrap();
+    assert_eq!(check.passed, Some(true));
+    assert!(fair.guardrails.iter().all(|one| one.arm == "five"));
+
+    let unfair = judged(1.3);
+    assert_eq!(verdicts(&unfair), [Verdict::Refused, Verdict::Refused]);
+    assert!(
+        unfair.sentence.starts_with("Five, same: not judged: same has the settings of three, and its mean response time differs: +30"),
+        "{}",
+        unfair.sentence
+    );
+    assert_eq!(unfair.balance.last().unwrap().passed, Some(false));
+}
+
 #[test]
 fn warnings_of_prometheus_are_notes() {
     let experiment = crate::read(FILE).unwrap();
