@@ -169,10 +169,12 @@ class ExperimentTest < PowerbandTest
     end
     empty = '{"status":"success","data":{"resultType":"matrix","result":[]}}'
     answering(200, empty) do |url|
-      assert_refused powerband("verdict", *periods, "--prometheus", url), 3, /no powerband_requests_total from 2026-11-12T00:00:00Z/
+      assert_refused powerband("verdict", *periods, "--prometheus", url), 3,
+                     /no powerband_requests_total from 2026-11-12T00:00:00Z/
     end
     nowhere = ["--prometheus", "http://127.0.0.1:9"]
-    assert_refused powerband("verdict", *nowhere, *periods[0..2], "2026-11-19/2026-11-21"), 2, /it is not as long as --before; give 3 days/
+    assert_refused powerband("verdict", *nowhere, *periods[0..2], "2026-11-19/2026-11-21"), 2,
+                   /it is not as long as --before; give 3 days/
     assert_refused powerband("verdict", *nowhere, "--before", "2026-11-13/2026-11-14"), 2, /--after/
     assert_refused powerband("verdict", experiment, *nowhere, *periods), 2, /cannot be used with/
     assert_refused powerband("verdict", *nowhere, "--before", "2098-01-01/2098-01-02", "--after", "2099-01-01/2099-01-02"), 3,

@@ -45,7 +45,7 @@ impl Large {
             }
         }
         let group = few as f64;
-        let small = (0..3).all(|of| largest[of] <= LARGEST_PART * squares[of][of] * group / count);
+        let small = (0..3).all(|of| largest[of] <= LARGEST_PART * squares[of][of]);
         // Of a sum of units that are drawn without putting them back.
         let factor = group * (count - group) / (count * (count - 1.0));
         let covariance = squares.map(|row| row.map(|square| square * factor));
@@ -103,7 +103,7 @@ mod tests {
 
     /// Units of which some are there for a short time, with heavy tails.
     fn scores(units: usize) -> Vec<Score> {
-        let heavy = StudentT::new(3.0).unwrap();
+        let heavy = StudentT::new(12.0).unwrap();
         let mut random = crate::generator(3);
         let made = (0..units).map(|unit| Score {
             treated: unit % 3 == 0,
