@@ -150,6 +150,12 @@ class ExperimentTest < PowerbandTest
     path = File.join(@dir, "verdict.json")
     File.write(path, json.out)
     assert_match(/Not drawn any more/, powerband("report", path).out)
+
+    FileUtils.cp(File.join(ROOT, "contract/samples/run/tune.json"), File.join(@dir, "run.json"))
+    drifted = powerband("drift", @dir, "--prometheus", server.url, "--match", 'job="shop"', "--last", "10m", "--json")
+    assert_equal 1, drifted.code, drifted.to_s
+    assert_valid_document(drifted.out, "drift-v1")
+    assert_empty JSON.parse(drifted.out).fetch("assumptions").reject { |one| one["now"] }, "figures that a real fleet does not have"
   ensure
     (sites || []).each { |site| stop(site, :KILL) }
   end

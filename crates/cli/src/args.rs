@@ -6,6 +6,7 @@ mod capture;
 mod check;
 mod compare;
 mod doctor;
+mod drift;
 mod export;
 mod init;
 mod inspect;
@@ -13,6 +14,7 @@ mod load;
 mod memory;
 mod mirror;
 mod predict;
+mod prometheus;
 mod run;
 mod trace;
 mod verdict;
@@ -27,6 +29,7 @@ pub use capture::{
 pub use check::CheckArgs;
 pub use compare::{CommandArgs, ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
+pub use drift::DriftArgs;
 pub use export::ExportArgs;
 pub use init::InitArgs;
 pub use inspect::InspectArgs;
@@ -34,6 +37,7 @@ pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, Tar
 pub use memory::MemoryArgs;
 pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
+pub use prometheus::PrometheusArgs;
 pub use run::RunArgs;
 pub use trace::TraceArgs;
 pub use verdict::VerdictArgs;
@@ -93,6 +97,8 @@ pub enum Command {
     Export(Box<ExportArgs>),
     /// Tell which settings of an experiment in production are better
     Verdict(VerdictArgs),
+    /// Compare what a run assumed with the metrics of a fleet
+    Drift(DriftArgs),
     /// Record what each thread of a server does, for Perfetto
     Trace(TraceArgs),
     /// Convert, cut, redact and join files of recorded traffic

@@ -174,6 +174,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "drift",
+        &[
+            (
+                "Whether what the newest run assumed holds for the fleet today",
+                "powerband drift --prometheus https://prometheus.internal:9090 --match 'job=\"shop\"'",
+            ),
+            (
+                "The same as alerting rules",
+                "powerband drift --rules --match 'job=\"shop\"' >powerband-drift.rules.yml",
+            ),
+        ],
+    ),
+    (
         "inspect",
         &[
             ("Servers of this user", "powerband inspect"),

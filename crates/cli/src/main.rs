@@ -68,6 +68,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Predict(predict) => commands::predict(*predict),
         Command::Export(export) => commands::export(&export),
         Command::Verdict(verdict) => commands::verdict(&verdict),
+        Command::Drift(drift) => commands::drift(&drift),
         Command::Trace(trace) => commands::trace(trace),
         Command::Capture(capture) => commands::capture(capture.command),
         Command::Doctor(doctor) => commands::doctor(doctor),

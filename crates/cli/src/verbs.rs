@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "run", "inspect", "watch", "memory", "trace", "advise", "doctor",
         ],
     ),
-    ("Production", &["export", "verdict"]),
+    ("Production", &["export", "verdict", "drift"]),
     ("Traffic", &["load", "mirror", "capture"]),
     ("Formulas and predictions", &["calc", "predict"]),
     ("Runs", &["report", "runs"]),

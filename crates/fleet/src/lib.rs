@@ -4,6 +4,7 @@
 //! `docs/experiment.md` is the user's side, `docs/method.md` has the statistics.
 
 mod draw;
+mod drift;
 mod experiment;
 mod file;
 mod halted;
@@ -16,6 +17,7 @@ mod query;
 mod series;
 
 pub use draw::{Assigned, Drawn, Outside, assign, draw};
+pub use drift::{Assumption, Assumptions, DriftAsked, NoAnswer, drift, drift_query, drift_rules};
 pub use experiment::{Arm, Experiment, Guardrails, UnitKind};
 pub use file::read;
 pub use halted::{parse as halted, text as halted_text};

@@ -3,8 +3,8 @@
 use crate::sheet::Sheet;
 use crate::{
     Style, advise_page, before_after_page, calc_page, capacity, capture_page, collections_page,
-    doctor_page, duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page,
-    predict_page, survivors_page, validation, verdict_page,
+    doctor_page, drift_page, duplex_page, inspect_page, load_page, memory_comparison_page,
+    memory_page, page, predict_page, survivors_page, validation, verdict_page,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +38,7 @@ pub enum Readable {
     Advise(Box<run::advise::Document>),
     Verdict(Box<run::production::Document>),
     BeforeAfter(Box<run::before_after::Document>),
+    Drift(Box<run::drift::Document>),
 }
 
 impl Readable {
@@ -81,9 +82,10 @@ impl Readable {
             "advise" => decoded(text).map(Readable::Advise),
             "verdict" => decoded(text).map(Readable::Verdict),
             "before-after" => decoded(text).map(Readable::BeforeAfter),
+            "drift" => decoded(text).map(Readable::Drift),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, calc or capture info"
+                 memory, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, drift, calc or capture info"
             )),
         }
     }
@@ -119,6 +121,7 @@ impl Readable {
             Readable::Advise(advice) => advise_page::sheet(advice, style),
             Readable::Verdict(verdict) => verdict_page::sheet(verdict, style),
             Readable::BeforeAfter(compared) => before_after_page::sheet(compared, style),
+            Readable::Drift(compared) => drift_page::sheet(compared, style),
         }
     }
 }

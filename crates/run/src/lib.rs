@@ -18,6 +18,7 @@ pub mod counters;
 mod counts;
 pub mod doctor;
 pub mod document;
+pub mod drift;
 pub mod duplex;
 mod environment;
 mod figures;

@@ -2,8 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    advise, before_after, calc, capacity, capture, collections, counters, doctor, document, duplex,
-    inspect, load, memory, predict, production, survivors, trace, validation,
+    advise, before_after, calc, capacity, capture, collections, counters, doctor, document, drift,
+    duplex, inspect, load, memory, predict, production, survivors, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -32,6 +32,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<collections::Document>("collections-v1", collections::SCHEMA, COLLECTIONS),
         contract::<counters::Document>("counters-v1", counters::SCHEMA, COUNTERS),
         contract::<doctor::Document>("doctor-v1", doctor::SCHEMA, DOCTOR),
+        contract::<drift::Document>("drift-v1", drift::SCHEMA, DRIFT),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
         contract::<memory::Document>("memory-v1", memory::SCHEMA, MEMORY),
@@ -136,6 +137,11 @@ const DOCTOR: &str = "# The doctor document, version 1\n\n\
      What `powerband doctor --json` prints. Generated from the types in `crates/run`;\n\
      `contract/doctor-v1.schema.json` is the same for machines. Each check stands in exactly one of `findings`, `fine` and\n\
      `not_known`. The checks, their thresholds and where these are from are in `docs/doctor.md`.\n";
+
+const DRIFT: &str = "# The drift document, version 1\n\n\
+     What `powerband drift --json` prints. Generated from the types in `crates/run`; `contract/drift-v1.schema.json` is\n\
+     the same for machines. Milliseconds, bytes, requests a second, or plain numbers from 0 to 1, by the figure. An absent\n\
+     or `null` field is not known; it never means zero. How to read it is in `docs/drift.md`.\n";
 
 const DUPLEX: &str = "# The duplex document, version 1\n\n\
      What `powerband compare --shadow-log FILE --json` prints, and what a mirror that runs shows. Generated from the types\n\

@@ -1,5 +1,6 @@
 //! What `verdict` takes.
 
+use super::PrometheusArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,20 +28,8 @@ pub struct VerdictArgs {
         hide_env_values = true
     )]
     pub prometheus: String,
-    /// Further label matchers of every query, e.g. 'job="shop"'
-    #[arg(
-        long = "match",
-        value_name = "MATCHERS",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub matchers: String,
-    /// File with a bearer token [else the variable POWERBAND_PROMETHEUS_TOKEN]
-    #[arg(long, value_name = "FILE", conflicts_with = "basic_file")]
-    pub token_file: Option<PathBuf>,
-    /// File with user:password for basic authentication [else the variable POWERBAND_PROMETHEUS_BASIC]
-    #[arg(long, value_name = "FILE")]
-    pub basic_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub access: PrometheusArgs,
     /// Write the arms whose guardrail is broken into FILE.halted, so that they are not drawn any more
     #[arg(long, conflicts_with = "before")]
     pub halt: bool,

@@ -1,16 +1,14 @@
 //! `verdict`: asks Prometheus for the series of an experiment in production, or of two periods, and prints the verdict.
 
 mod before_after;
-mod credentials;
-mod prometheus;
 
 use super::experiment_file::{self, halted_path};
 use super::folder_of;
+use super::prometheus::Prometheus;
 use crate::args::VerdictArgs;
 use crate::count_bar::CountBar;
 use crate::{Failure, output};
 use fleet::{Asked, Experiment, Family, Gathered, instant};
-use prometheus::Prometheus;
 use run::production::{Document, Halted, State, Verdict};
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +31,7 @@ fn of_experiment(file: &Path, args: &VerdictArgs) -> Result<u8, Failure> {
             "{wrong}; correct it, or remove it to draw all arms again"
         ))
     })?;
-    let prometheus = Prometheus::of(args)?;
+    let prometheus = Prometheus::of(&args.prometheus, &args.access)?;
     let now_s = jiff::Timestamp::now().as_second();
     if now_s < experiment.starts_s + experiment.slice_s {
         return Err(Failure::no_answer(format!(
@@ -82,7 +80,7 @@ fn gathered(
 ) -> Result<Gathered, Failure> {
     let mut gathered = Gathered::of(experiment);
     let mut previous: Option<Family> = None;
-    let queries = fleet::queries(experiment, slices, &args.matchers);
+    let queries = fleet::queries(experiment, slices, &args.access.matchers);
     let progress = CountBar::new(queries.len(), "queries answered", false);
     for query in queries {
         // The queries of arms come first. Without any arm, the others are not needed.
@@ -91,7 +89,7 @@ fn gathered(
             break;
         }
         previous = Some(query.family);
-        gathered.add(&query, prometheus.answer(&query)?);
+        gathered.add(&query, prometheus.answer(&query.promql, query.span)?);
         progress.step();
     }
     drop(progress);

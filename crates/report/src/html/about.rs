@@ -61,6 +61,11 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", compared.prometheus.clone()),
             ("version", version(&compared.powerband_version)),
         ],
+        Readable::Drift(compared) => vec![
+            ("read", compared.read_at.clone()),
+            ("from", compared.prometheus.clone()),
+            ("version", version(&compared.powerband_version)),
+        ],
         Readable::Duplex(compared) => vec![
             ("compared", compared.made_at.clone()),
             ("from", compared.sources.join(", ")),

@@ -168,11 +168,13 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         Readable::Predict(predict) => predict::charts(predict),
         Readable::Duplex(duplex) => duplex::charts(duplex),
         Readable::Advise(_)
+        | Readable::BeforeAfter(_)
         | Readable::Calc(_)
         | Readable::Capture(_)
         | Readable::Collections(_)
         | Readable::Survivors(_)
         | Readable::Doctor(_)
+        | Readable::Drift(_)
         | Readable::Validation(_)
         | Readable::Verdict(_)
         | Readable::BeforeAfter(_) => Vec::new(),

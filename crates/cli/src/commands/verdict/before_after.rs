@@ -1,7 +1,7 @@
 //! `verdict --before --after`: two periods of a fleet compared, without an experiment.
 
-use super::prometheus::Prometheus;
 use crate::args::VerdictArgs;
+use crate::commands::prometheus::Prometheus;
 use crate::count_bar::CountBar;
 use crate::{Failure, output};
 use fleet::{BeforeAfterAsked, Family, Hours, Periods, Side, instant};
@@ -9,7 +9,7 @@ use run::before_after::Outcome;
 
 pub(super) fn before_after(before: &str, after: &str, args: &VerdictArgs) -> Result<u8, Failure> {
     let periods = Periods::parse(before, after).map_err(Failure::usage)?;
-    let prometheus = Prometheus::of(args)?;
+    let prometheus = Prometheus::of(&args.prometheus, &args.access)?;
     let now_s = jiff::Timestamp::now().as_second();
     if now_s < periods.after.to_s {
         return Err(Failure::no_answer(format!(
@@ -23,7 +23,7 @@ pub(super) fn before_after(before: &str, after: &str, args: &VerdictArgs) -> Res
         now_s,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         prometheus: prometheus.shown().to_owned(),
-        matchers: args.matchers.clone(),
+        matchers: args.access.matchers.clone(),
     };
     let document = fleet::compared(&periods, &hours, &asked);
     if args.json {
@@ -41,13 +41,13 @@ pub(super) fn before_after(before: &str, after: &str, args: &VerdictArgs) -> Res
 /// All series.
 fn hours(periods: &Periods, args: &VerdictArgs, prometheus: &Prometheus) -> Result<Hours, Failure> {
     let mut hours = Hours::of(periods);
-    let queries = fleet::hour_queries(periods, &args.matchers);
+    let queries = fleet::hour_queries(periods, &args.access.matchers);
     let progress = CountBar::new(queries.len(), "queries answered", false);
     for (side, query) in queries {
         if query.family != Family::Requests {
             served(periods, &hours, prometheus)?;
         }
-        hours.add(side, &query, prometheus.answer(&query)?);
+        hours.add(side, &query, prometheus.answer(&query.promql, query.span)?);
         progress.step();
     }
     Ok(hours)

@@ -1,7 +1,7 @@
 //! The credentials for Prometheus: from files or variables.
 
 use crate::Failure;
-use crate::args::VerdictArgs;
+use crate::args::PrometheusArgs;
 use crate::client::credentials::{basic, bearer, read};
 use crate::commands::experiment_file::variable;
 
@@ -9,7 +9,7 @@ const TOKEN: &str = "POWERBAND_PROMETHEUS_TOKEN";
 const BASIC: &str = "POWERBAND_PROMETHEUS_BASIC";
 
 /// The value of the header `Authorization`, where one is given.
-pub(super) fn authorization(args: &VerdictArgs) -> Result<Option<String>, Failure> {
+pub(super) fn authorization(args: &PrometheusArgs) -> Result<Option<String>, Failure> {
     if let Some(file) = &args.token_file {
         return bearer("--token-file", &read(file, "--token-file")?).map(Some);
     }

@@ -1,10 +1,11 @@
 //! Prometheus' HTTP API: one range query after another.
 
-use super::credentials;
+mod credentials;
+
 use crate::Failure;
-use crate::args::VerdictArgs;
+use crate::args::PrometheusArgs;
 use crate::client::{self, AddressFlag};
-use fleet::{AnswerError, Answered, Query};
+use fleet::{AnswerError, Answered, Span};
 use http::StatusCode;
 use std::time::Duration;
 use ureq::Agent;
@@ -30,8 +31,8 @@ pub(super) struct Prometheus {
 
 impl Prometheus {
     /// Checks the address and reads credentials; asks nothing yet.
-    pub(super) fn of(args: &VerdictArgs) -> Result<Prometheus, Failure> {
-        let asked = args.prometheus.trim().trim_end_matches('/');
+    pub(super) fn of(address: &str, args: &PrometheusArgs) -> Result<Prometheus, Failure> {
+        let asked = address.trim().trim_end_matches('/');
         let uri = FLAG.address(asked)?;
         let authorization = credentials::authorization(args)?;
         if authorization.is_some() {
@@ -50,13 +51,12 @@ impl Prometheus {
     }
 
     /// The answer to a query.
-    pub(super) fn answer(&self, query: &Query) -> Result<Answered, Failure> {
+    pub(super) fn answer(&self, promql: &str, span: Span) -> Result<Answered, Failure> {
         let wrong = |what: String| Failure::no_answer(format!("{}: {what}", self.address));
-        let span = query.span;
         let mut request = self
             .agent
             .get(format!("{}/api/v1/query_range", self.address))
-            .query("query", &query.promql)
+            .query("query", promql)
             .query("start", span.from_s.to_string())
             .query("end", span.to_s.to_string())
             .query("step", span.step_s.to_string());

@@ -1,0 +1,41 @@
+//! What `drift` takes.
+
+use super::PrometheusArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `drift`.
+#[derive(Debug, Args)]
+pub struct DriftArgs {
+    /// A run of tune: its name or folder [default: the newest run]
+    pub run: Option<PathBuf>,
+    /// Where run folders are [default: powerband-runs]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "POWERBAND_RUNS",
+        default_value = "powerband-runs",
+        hide_default_value = true
+    )]
+    pub runs: PathBuf,
+    /// Prometheus' address, e.g. https://prometheus.internal:9090
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "POWERBAND_PROMETHEUS",
+        hide_env_values = true,
+        required_unless_present = "rules"
+    )]
+    pub prometheus: Option<String>,
+    #[command(flatten)]
+    pub access: PrometheusArgs,
+    /// Length of the period up to now that is compared with the run
+    #[arg(long, value_name = "DURATION", default_value = "1d")]
+    pub last: String,
+    /// Print alerting rules for Prometheus instead of asking it
+    #[arg(long, conflicts_with = "json")]
+    pub rules: bool,
+    /// Print one JSON document instead of the page
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}

@@ -1,0 +1,72 @@
+//! Whether the assumptions hold.
+
+use super::{Assumptions, drift_query};
+use run::drift::{Checked, Document, SCHEMA};
+
+/// What goes into the document as it is.
+#[derive(Debug, Clone)]
+pub struct DriftAsked {
+    pub read_at: String,
+    pub version: String,
+    /// The address, without credentials.
+    pub prometheus: String,
+    pub matchers: String,
+    pub period_s: u64,
+    /// The same as a duration of Prometheus.
+    pub period: String,
+    /// Prometheus' warnings.
+    pub notes: Vec<String>,
+}
+
+/// The document of the fleet's values, in the order of the assumptions.
+pub fn drift(assumptions: &Assumptions, values: &[Option<f64>], asked: DriftAsked) -> Document {
+    let checked = (assumptions.all.iter().zip(values)).map(|(one, now)| Checked {
+        figure: one.figure,
+        assumed: one.assumed,
+        low: one.low,
+        high: one.high,
+        now: *now,
+        holds: now.map(|now| one.holds(now)),
+        promql: drift_query(one.figure, assumptions, &asked.matchers, &asked.period),
+    });
+    let checked: Vec<Checked> = checked.collect();
+    Document {
+        schema: SCHEMA.to_owned(),
+        powerband_version: asked.version,
+        run: assumptions.run.clone(),
+        started_at: assumptions.started_at.clone(),
+        settings: assumptions.settings,
+        read_at: asked.read_at,
+        prometheus: asked.prometheus,
+        matchers: asked.matchers,
+        period_s: asked.period_s,
+        sentence: sentence(assumptions, &checked),
+        assumptions: checked,
+        notes: asked.notes,
+    }
+}
+
+fn sentence(assumptions: &Assumptions, checked: &[Checked]) -> String {
+    let (run, settings) = (&assumptions.run, assumptions.settings);
+    let broken = checked.iter().filter(|one| one.holds == Some(false));
+    let broken: Vec<&str> = broken.map(|one| one.figure.name()).collect();
+    let unknown = checked.iter().filter(|one| one.holds.is_none()).count();
+    let known = checked.len() - unknown;
+    if broken.is_empty() {
+        let rest = match unknown {
+            0 => String::new(),
+            unknown => format!("; Prometheus has no series of {unknown} others"),
+        };
+        return format!(
+            "What {run} assumed holds ({known} of {}){rest}. No reason to measure again is seen.",
+            checked.len()
+        );
+    }
+    format!(
+        "The fleet is not as {run} assumed: {}. powerband tune --since {run} finds out whether {settings} is still right.",
+        broken.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests;
