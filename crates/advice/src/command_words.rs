@@ -1,6 +1,6 @@
 //! Words of a command that set what is recommended: flags of the server, and variables before it.
 
-use crate::variable::Wanted;
+use crate::variable::{Wanted, is_name, is_plain};
 use crate::{Recommended, Server};
 
 /// The words that are to stand in the place of others, by their number. A command may run in a shell; what is computed there stays.
@@ -14,11 +14,8 @@ pub fn replaced(
     for (at, word) in words.iter().enumerate() {
         let assigned = word.split_once('=').and_then(|(name, value)| {
             let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
-            let plain = !value.contains(['$', '"', '\'', '`', '\\']);
-            Some(format!(
-                "{name}={}",
-                plain.then(|| wanted.over(Some(value)))??
-            ))
+            let new = wanted.over(Some(value))?;
+            (is_plain(value) && is_plain(&new)).then(|| format!("{name}={new}"))
         });
         let flag = server
             .filter(|server| at > *server)
@@ -28,6 +25,18 @@ pub fn replaced(
         }
     }
     new
+}
+
+/// What to say of a command that sets other variables too: its line would show them.
+pub const SHOWS_OTHERS: &str =
+    "the command sets other variables too, so it stays; set its flags and variables by hand";
+
+/// Whether a command sets variables that are not ours.
+pub fn sets_others<'w>(words: impl IntoIterator<Item = &'w str>, wanted: &[Wanted]) -> bool {
+    let mut assigned = words
+        .into_iter()
+        .filter_map(|word| Some(word.split_once('=')?.0));
+    assigned.any(|name| is_name(name) && wanted.iter().all(|wanted| wanted.name != name))
 }
 
 /// A command in one line, with those words; `None` where it is as it should be.

@@ -1,6 +1,6 @@
 //! Kamal's `config/deploy.yml`: clear variables, the command and the limits of the role `web`.
 
-use crate::command_words::line_with;
+use crate::command_words::{SHOWS_OTHERS, line_with, sets_others};
 use crate::kubernetes::{Asked, finished, values, variables_by_hand};
 use crate::yaml::{Edit, Node, edited, quoted};
 use crate::{Change, Note, Pod};
@@ -13,6 +13,9 @@ pub fn write(path: &str, before: &str, asked: Asked<'_>, notes: &mut Vec<Note>) 
     let after = edited(before, |text, documents| {
         said.clear();
         let root = documents.first().ok_or("it is empty")?;
+        if root.is_flow(text) {
+            return Err("it is all in braces".to_owned());
+        }
         step(text, root, asked, &mut said)
     });
     finished(path, before, after, said, || by_hand(asked), notes)
@@ -51,7 +54,10 @@ fn step(
             .word()
             .and_then(|line| line_with(line, asked.recommended, asked.wanted))
     {
-        return command.replaced(text, &line, false).map(Some);
+        match sets_others(command.word().unwrap_or_default().split(' '), asked.wanted) {
+            true => said.push(format!("servers.{ROLE}.cmd: {SHOWS_OTHERS}.")),
+            false => return command.replaced(text, &line, false).map(Some),
+        }
     }
     let one = first(asked);
     match (root.get("env"), one) {

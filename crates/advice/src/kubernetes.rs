@@ -2,8 +2,9 @@
 //!
 //! A variable is changed where it stands; one that stands nowhere goes into the ConfigMap where one is given, else into the container.
 
-use crate::command_words::{line_with, replaced, runs};
+use crate::command_words::{SHOWS_OTHERS, line_with, replaced, runs, sets_others};
 use crate::quantity;
+use crate::text::Text;
 use crate::variable::Wanted;
 use crate::yaml::{Edit, Node, edited, quoted};
 use crate::{Change, Note, Pod, Recommended};
@@ -26,11 +27,17 @@ pub fn deployment(path: &str, before: &str, asked: Asked<'_>, notes: &mut Vec<No
     let after = edited(before, |text, documents| {
         said.clear();
         let container = container(documents, asked)?;
+        if container.is_flow(text) {
+            return Err(format!(
+                "line {} holds its container in braces",
+                container.line(text)
+            ));
+        }
         let limits = limits(text, container, asked.recommended.pod)?;
         if limits.is_some() {
             return Ok(limits);
         }
-        let command = command(text, container, asked)?;
+        let command = command(text, container, asked, &mut said)?;
         if command.is_some() {
             return Ok(command);
         }
@@ -73,6 +80,10 @@ pub fn config_map(path: &str, before: &str, asked: Asked<'_>, notes: &mut Vec<No
 
 /// Variables of a mapping: what differs, then what is missing.
 pub fn values(text: &str, map: &Node, asked: Asked<'_>) -> Result<Option<Edit>, String> {
+    let ours = |key: &str| asked.wanted.iter().any(|wanted| wanted.name == key);
+    if map.is_flow(text) && !map.keys().all(ours) {
+        return Err(format!("line {} sets other variables too", map.line(text)));
+    }
     for wanted in asked.wanted {
         let existing = map.get(&wanted.name);
         let Some(value) = wanted.over(existing.map(|node| node.word().unwrap_or_default())) else {
@@ -159,12 +170,22 @@ fn words(container: &Node) -> Vec<&Node> {
         .collect()
 }
 
-fn command(text: &str, container: &Node, asked: Asked<'_>) -> Result<Option<Edit>, String> {
+fn command(
+    text: &str,
+    container: &Node,
+    asked: Asked<'_>,
+    said: &mut Vec<String>,
+) -> Result<Option<Edit>, String> {
     let nodes = words(container);
     let words: Vec<&str> = nodes
         .iter()
         .map(|node| node.word().unwrap_or_default())
         .collect();
+    let all = words.iter().flat_map(|word| word.split(' '));
+    if sets_others(all, asked.wanted) {
+        said.push(format!("{SHOWS_OTHERS}."));
+        return Ok(None);
+    }
     let of_list = replaced(&words, asked.recommended, asked.wanted);
     if let Some((at, word)) = of_list.first() {
         let quote = word.contains(':');
@@ -200,8 +221,7 @@ fn limits(text: &str, container: &Node, pod: Pod) -> Result<Option<Edit>, String
                 .map(Some);
         };
         let Some(limits) = resources.get("limits") else {
-            let in_flow = text[resources.start()..].starts_with('{');
-            let limits = match in_flow {
+            let limits = match resources.is_flow(text) {
                 true => format!("{{{resource}: {quantity}}}"),
                 false => format!("\n  {resource}: {quantity}"),
             };
@@ -236,6 +256,21 @@ fn variables(
 ) -> Result<Option<Edit>, String> {
     let env = container.get("env");
     let items = env.map(Node::items).unwrap_or_default();
+    let ours = |item: &Node| {
+        let name = item.get("name").and_then(Node::word);
+        asked
+            .wanted
+            .iter()
+            .any(|wanted| Some(wanted.name.as_str()) == name)
+    };
+    if let Some(env) = env.filter(|env| env.is_flow(text) && !items.iter().all(ours)) {
+        said.push(format!(
+            "line {} sets other variables too, so it stays; set there {}.",
+            env.line(text),
+            variables_by_hand(asked)
+        ));
+        return Ok(None);
+    }
     for wanted in asked.wanted {
         let name = &wanted.name;
         let mine = |item: &&Node| item.get("name").and_then(Node::word) == Some(name);
@@ -316,7 +351,7 @@ pub fn finished(
                 by_hand()
             );
             notes.push(Note::new(path, text));
-            Change::private(path, before, before.to_owned())
+            Change::private(path, before, Text::of(before).whole())
         }
     }
 }

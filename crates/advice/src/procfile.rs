@@ -1,7 +1,7 @@
 //! `Procfile`: one process a line, `web: bundle exec puma -t 5:5`. Words of its command that set what is recommended are changed; a
 //! command that sets nothing stays.
 
-use crate::command_words::{line_with, runs};
+use crate::command_words::{SHOWS_OTHERS, line_with, runs, sets_others};
 use crate::text::Text;
 use crate::variable::Wanted;
 use crate::{Change, Note, Recommended};
@@ -25,8 +25,12 @@ pub fn write(
             continue;
         }
         found = true;
-        if let Some(changed) = line_with(line, recommended, wanted) {
-            *line = changed;
+        match line_with(line, recommended, wanted) {
+            Some(_) if sets_others(line.split_whitespace(), wanted) => {
+                notes.push(Note::new(path, format!("{SHOWS_OTHERS}.")));
+            }
+            Some(changed) => *line = changed,
+            None => {}
         }
     }
     if !found {
@@ -54,6 +58,10 @@ mod tests {
         assert!(notes.is_empty());
         let again = write("Procfile", &change.text, &recommended, &[], &mut notes);
         assert_eq!(again.diff, "");
+        let secret = "web: KEY=hunter2 puma -w 9\n";
+        let change = write("Procfile", secret, &recommended, &[], &mut notes);
+        assert_eq!(change.diff, "");
+        assert!(notes.remove(0).text.contains("other variables"));
         write(
             "Procfile",
             "web: bin/start\n",

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, Span};
 
-use crate::text::usual_ending;
+use crate::text::{Text, usual_ending};
 
 /// More than any manifest has.
 const DEEPEST: usize = 64;
@@ -69,9 +69,18 @@ impl Node {
         matches!(self.kind, Kind::Map(_))
     }
 
-    /// Where it begins, in bytes.
-    pub fn start(&self) -> usize {
-        self.start
+    /// Whether it stands between brackets or braces, with whatever else is on the line.
+    pub fn is_flow(&self, text: &str) -> bool {
+        text[self.start..].starts_with(['{', '['])
+    }
+
+    /// The keys of a mapping.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let pairs: &[(Node, Node)] = match &self.kind {
+            Kind::Map(pairs) => pairs,
+            _ => &[],
+        };
+        pairs.iter().filter_map(|(key, _)| key.word())
     }
 
     /// Its line, counted from 1.
@@ -99,7 +108,9 @@ impl Node {
             range: inner,
             text: match quotes {
                 None if quote => quoted(word),
-                _ => word.to_owned(),
+                None => word.to_owned(),
+                Some('"') => escaped(word),
+                Some(_) => word.replace('\'', "\'\'"),
             },
         })
     }
@@ -151,13 +162,11 @@ impl Node {
             }
         };
         let ending = usual_ending(text);
-        let unfinished = at == text.len() && !text.ends_with('\n');
-        let before = if unfinished { ending } else { "" };
         let space = if value.starts_with('\n') { "" } else { " " };
         let value = value.replace('\n', &format!("{ending}{indent}"));
         Ok(Edit {
             range: at..at,
-            text: format!("{before}{indent}{key}:{space}{value}{ending}"),
+            text: format!("{indent}{key}:{space}{value}{ending}"),
         })
     }
 
@@ -203,7 +212,11 @@ fn is_block_text(text: &str, value: &Node) -> bool {
 
 /// A word in double quotes.
 pub fn quoted(word: &str) -> String {
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", escaped(word))
+}
+
+fn escaped(word: &str) -> String {
+    word.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// The text after all the edits that `step` asks for, one at a time.
@@ -214,7 +227,7 @@ pub fn edited(
     before: &str,
     mut step: impl FnMut(&str, &[Node]) -> Result<Option<Edit>, String>,
 ) -> Result<String, String> {
-    let mut text = before.to_owned();
+    let mut text = Text::of(before).whole();
     for _ in 0..MOST_EDITS {
         let documents = parse(&text)?;
         match step(&text, &documents)? {
@@ -335,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_added_where_its_mapping_is() {
-        let text = "list:\n  - name: a # x\n    image: b\n    deep:\n      k: v\nflow: {a: 1}\nempty: {}\nlast: 1";
+        let text = "list:\n  - name: a # x\n    image: b\n    deep:\n      k: v\nflow: {a: 1}\nempty: {}\nlast: 1\n";
         let documents = parse(text).unwrap();
         let root = &documents[0];
         let with = |node: &Node, key: &str, value: &str, below: &[&str]| {

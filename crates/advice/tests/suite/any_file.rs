@@ -6,7 +6,7 @@ use advice::Server;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 13] = [
     "config/puma.rb",
     "config/unicorn.rb",
     "config/pitchfork.rb",
@@ -16,6 +16,10 @@ const PATHS: [&str; 9] = [
     "config/database.yml",
     "nginx.conf",
     "passenger.conf",
+    "shop.yml",
+    "map.yml",
+    "deploy.yml",
+    "Procfile",
 ];
 
 /// Lines that mean something in one format or another.
@@ -84,6 +88,34 @@ const LINES: &[&str] = &[
     "refork_after COUNTS if x",
     "PassengerMaxPoolSize 3",
     "  PassengerSpawnMethod \\",
+    "---",
+    "kind: ConfigMap",
+    "data: {KEY: hunter2, WEB_CONCURRENCY: '9'}",
+    "data:",
+    "  WEB_CONCURRENCY: '9' # nine",
+    "  KEY: hunter2",
+    "web: bundle exec puma -t 1:1 -w 9 # a",
+    "web: KEY=hunter2 puma -w 9",
+    "servers: {web: {cmd: puma -w 9, hosts: [a]}}",
+    "servers:",
+    "  web:",
+    "    cmd: 'RAILS_MAX_THREADS=9 puma -t 9:9'",
+    "    hosts: [a]",
+    "env: {clear: {KEY: hunter2}, secret: [B]}",
+    "env:",
+    "  clear:",
+    "    GREETING: \"it\\\"s\"",
+    "    TABLE: 'it''s'",
+    "  secret: [A]",
+    "kind: Deployment",
+    "spec: {template: {spec: {containers: [{name: a, env: [{name: KEY, value: hunter2}]}]}}}",
+    "spec:\n  template:\n    spec:\n      containers:\n        - name: a",
+    "          command: [puma, -w, \"9\", -t, 9:9]",
+    "          args: [\"KEY=hunter2 puma -w 9\"]",
+    "          env: [{name: KEY, value: hunter2}, {name: WEB_CONCURRENCY, value: '9'}]",
+    "          env:\n            - name: KEY\n              value: hunter2\n            - {name: GREETING, value: x}",
+    "          resources: {requests: {cpu: 2}}",
+    "          resources:\n            limits:\n              memory: 1G # much",
 ];
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -104,6 +104,27 @@ fn rails_would_see_pools_that_are_large_enough_and_all_else_as_it_was() {
 }
 
 #[test]
+fn ruby_reads_the_same_manifest_but_for_what_was_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      - name: shop\n        image: shop:1\n        \
+                  env:\n        - name: KEY\n          value: hunter2\n        - {name: WEB_CONCURRENCY, value: '9'}\n        \
+                  resources: {requests: {cpu: 2}}\n---\nkind: Service\n";
+    let (text, _) = written(Server::Puma, "shop.yml", before);
+    let path = at(folder.path(), "shop.yml");
+    fs::write(&path, text).unwrap();
+    let program = "require 'yaml'
+      shop, service = YAML.load_stream(File.read(ARGV[0]))
+      container = shop.dig('spec', 'template', 'spec', 'containers', 0)
+      env = container['env'].to_h(&:values)
+      print [service, container['resources'], env.values_at('KEY', 'WEB_CONCURRENCY', 'TABLE')]";
+    let resources =
+        r#"{"limits"=>{"memory"=>"1Gi", "cpu"=>"1500m"}, "requests"=>{"cpu"=>"1500m"}}"#;
+    let expected = format!(r#"[{{"kind"=>"Service"}}, {resources}, ["hunter2", "2", "a b\\"]]"#);
+    let said = said("ruby", &["-e", program, &path]).replace(" => ", "=>");
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn nginx_takes_what_is_written() {
     if !there("nginx") {
         return;

@@ -1,8 +1,8 @@
 //! A recommendation over all knobs, and its files.
 
 use advice::{
-    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, ProxyBuffers, Puma,
-    Recommended, Server, Variable, Written,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, Pitchfork, Pod, ProxyBuffers,
+    Puma, Recommended, Server, Variable, Written,
 };
 
 pub fn everything(server: Server) -> Recommended {
@@ -51,6 +51,10 @@ pub fn everything(server: Server) -> Recommended {
                 size_bytes: 16 << 10,
             }),
         },
+        pod: Pod {
+            cpus: Some(1.5),
+            memory_bytes: Some(1 << 30),
+        },
         ..Recommended::of(server, 2, 5, false)
     }
 }
@@ -66,6 +70,10 @@ pub fn slot<'a>(files: &'a mut Files, path: &str) -> &'a mut Option<File> {
         "config/database.yml" => &mut files.database_yml,
         "nginx.conf" => &mut files.nginx,
         "passenger.conf" => &mut files.apache,
+        "shop.yml" => &mut files.deployment,
+        "map.yml" => &mut files.configmap,
+        "deploy.yml" => &mut files.kamal,
+        "Procfile" => &mut files.procfile,
         other => panic!("no such file: {other}"),
     }
 }
