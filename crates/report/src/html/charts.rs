@@ -168,7 +168,6 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         Readable::Predict(predict) => predict::charts(predict),
         Readable::Duplex(duplex) => duplex::charts(duplex),
         Readable::Advise(_)
-        | Readable::BeforeAfter(_)
         | Readable::Calc(_)
         | Readable::Capture(_)
         | Readable::Collections(_)
