@@ -25,6 +25,7 @@ class DocumentedVersionsTest < Minitest::Test
 
     assert_equal({ "flight file" => layout[/define PB_VERSION (\d+)/, 1],
                    "events file" => source("crates/flight/src/events/header.rs")[/u32_of\(8\) != (\d+)/, 1],
+                   "survivors file" => source("crates/flight/src/survivors.rs")[/u32_of\(8\) != (\d+)/, 1],
                    "set-up report" => source("crates/flight/src/setup.rs")[/if v != (\d+)/, 1],
                    "capture file" => source("crates/capture/src/file/head.rs")[/const VERSION: u16 = (\d+)/, 1],
                    "documents" => document, "counters" => document, "run folder" => document }, rows.to_h)
