@@ -16,6 +16,7 @@ mod mirror;
 mod predict;
 mod prometheus;
 mod run;
+mod runs;
 mod trace;
 mod verdict;
 mod watch;
@@ -39,6 +40,7 @@ pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use prometheus::PrometheusArgs;
 pub use run::RunArgs;
+pub use runs::RunsArgs;
 pub use trace::TraceArgs;
 pub use verdict::VerdictArgs;
 pub use watch::WatchArgs;
@@ -411,35 +413,6 @@ pub struct ReportArgs {
     /// Print the changes to the application's files alone, for git apply --unidiff-zero
     #[arg(long, conflicts_with_all = ["json", "full", "html"])]
     pub diff: bool,
-}
-
-/// `runs`.
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// List which runs --keep or --older-than would delete; with --yes delete them
-    #[arg(long)]
-    pub prune: bool,
-    /// The newest N stay
-    #[arg(long, value_name = "N", requires = "prune")]
-    pub keep: Option<usize>,
-    /// What was started later than so long ago stays, e.g. 30d
-    #[arg(long, value_name = "DURATION", requires = "prune")]
-    pub older_than: Option<String>,
-    /// Delete runs, too, that --resume could go on with, and those whose document cannot be read
-    #[arg(long, requires = "prune")]
-    pub unfinished: bool,
-    /// Delete
-    #[arg(long, requires = "prune")]
-    pub yes: bool,
-    /// Where run folders are [default: powerband-runs]
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "POWERBAND_RUNS",
-        default_value = "powerband-runs",
-        hide_default_value = true
-    )]
-    pub runs: PathBuf,
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod load;
 mod markdown;
 mod memory;
 mod mirror;
+mod parquet;
 mod predict;
 mod prometheus;
 mod runs;

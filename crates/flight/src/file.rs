@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bytes::u64_at;
+use crate::collection::{CollectionLog, CollectionPlace};
 use crate::error::FlightError;
 use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
 use crate::record::{Decoder, Place, Record, Slot};
@@ -96,11 +97,8 @@ impl FlightFile {
         let mut bytes = self.read(layout.end())?;
         self.mark_overwritten(&layout, &mut bytes)?;
         let mut snapshot = parse(&bytes)?;
-        if let Some(place) = snapshot.header.collections {
-            // It lies behind the ring, and its slots say themselves whether they are whole. A damaged place hides no record.
-            let bytes = place.bytes().min(MAX_READ_BYTES);
-            snapshot.log = Some(place.read(&self.section(place.offset, bytes)?));
-        }
+        // It lies behind the ring, and its slots say themselves whether they are whole. A damaged place hides no record.
+        snapshot.log = self.log_at(snapshot.header.collections)?;
         Ok(snapshot)
     }
 
@@ -143,6 +141,23 @@ impl FlightFile {
         // The next one may be under way.
         records.retain(|record| record.index.saturating_add(capacity) > after);
         Ok((records, written))
+    }
+
+    /// Reads the log of collections alone; `None` in files of older agents.
+    ///
+    /// # Errors
+    /// As for [`parse`], and when reading fails.
+    pub fn log(&self) -> Result<Option<CollectionLog>, FlightError> {
+        let (header, _) = self.totals()?;
+        self.log_at(header.collections)
+    }
+
+    fn log_at(&self, place: Option<CollectionPlace>) -> Result<Option<CollectionLog>, FlightError> {
+        let log = place.map(|place| {
+            let bytes = place.bytes().min(MAX_READ_BYTES);
+            Ok(place.read(&self.section(place.offset, bytes)?))
+        });
+        log.transpose()
     }
 
     /// The file's bytes up to `end`, or as many of them as there are.
@@ -299,6 +314,17 @@ mod tests {
                 assert_eq!(records, of_ring.collect::<Vec<_>>(), "{name} from {first}");
                 assert_eq!(next, written, "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn the_log_alone_is_that_of_the_whole_file() {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+        for (name, has_log) in [("collected", true), ("basic", false)] {
+            let file = FlightFile::open(samples.join(name).with_extension("flight")).unwrap();
+            let log = file.log().unwrap();
+            assert_eq!(log, file.snapshot().unwrap().log, "{name}");
+            assert_eq!(log.is_some(), has_log, "{name}");
         }
     }
 

@@ -20,6 +20,7 @@ pub use family::{Durations, Family, Labels, Sample, Type, Value};
 pub use folder::{MetricsError, Reading, read};
 pub use listed::{Shown, families};
 pub use otlp::{Push, rejected};
+pub use row::{measured, measures};
 pub use sums::{Gauges, Kind, Pool, ServerInfo, Sizes, Sums};
 pub use text::text;
 

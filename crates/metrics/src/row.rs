@@ -186,8 +186,16 @@ impl Measured {
     }
 }
 
-/// Under a fiber scheduler requests share a thread: its times belong to no single request, and calls are not observed.
-pub(crate) fn measures(header: &Header, field: &str) -> bool {
+/// Which counters a process measures, in the order of [`Totals::named`].
+#[must_use]
+pub fn measured(header: &Header) -> [bool; COUNTERS.len()] {
+    Measured::by(header).counters
+}
+
+/// Whether a field of the record says something. Under a fiber scheduler requests share a thread: its times belong to no single
+/// request, and calls are not observed.
+#[must_use]
+pub fn measures(header: &Header, field: &str) -> bool {
     let of_fibers = ["wall_ns", "queue_ns", "busy_threads", "status"];
     (field != "status" || header.counts_statuses)
         && header.measures(field)

@@ -3,7 +3,7 @@
 //! Only what is certainly a run folder is deleted: a directory, no link, with the name that runs get and a document of ours, that
 //! no process works on.
 
-use crate::document::{Kind, State};
+use crate::document::{Document, Kind, State};
 use crate::folder::{
     CAPACITY_FILE, Folder, FolderError, LOCK, VALIDATION_FILE, Worker, io, read_json,
 };
@@ -238,6 +238,13 @@ impl Kept {
     ) -> Result<Option<T>, FolderError> {
         let path = self.path.join(name);
         path.is_file().then(|| read_json(&path)).transpose()
+    }
+
+    /// Its document; `None` where it has none that can be read, and of a search or a validation.
+    pub fn experiment(&self) -> Option<Document> {
+        Folder::open(&self.path)
+            .and_then(|folder| folder.read())
+            .ok()
     }
 
     /// Whether it may be deleted; what can be resumed or cannot be read only where that is wanted.

@@ -2,9 +2,11 @@
 //! a text Prometheus'. Nothing that is shipped depends on it.
 
 mod chrome_trace;
+mod duckdb;
 mod promtool;
 
 pub use chrome_trace::trace_problems;
+pub use duckdb::{Answer, duckdb};
 pub use promtool::promtool;
 
 use serde_json::Value;

@@ -1,10 +1,11 @@
 //! What `export` takes.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 
 /// `export`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("sent").args(["otlp", "parquet"]).multiple(true)))]
 pub struct ExportArgs {
     /// Folder of flight files; of a folder that has one for each user, this user's is read [default: where the agent writes:
     /// $POWERBAND_DIR, else powerband in $XDG_RUNTIME_DIR or /tmp]
@@ -52,15 +53,14 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub interval: String,
-    /// Push once and end: exit 0 when the receiver took it, 3 when not
+    /// Push once, or write files once, and end: exit 0 when that was done, 3 when not
     #[arg(
         long,
-        requires = "otlp",
-        conflicts_with_all = ["listen", "interval"],
-        help_heading = "OpenTelemetry"
+        requires = "sent",
+        conflicts_with_all = ["listen", "interval", "rotate"]
     )]
     pub once: bool,
-    /// service.name, the name of the application in the receiver
+    /// service.name, the name of the application in the receiver and in the paths of Parquet files
     #[arg(
         long,
         value_name = "NAME",
@@ -73,7 +73,7 @@ pub struct ExportArgs {
     #[arg(
         long,
         value_name = "KEY=VALUE",
-        requires = "otlp",
+        requires = "sent",
         help_heading = "OpenTelemetry"
     )]
     pub resource: Vec<String>,
@@ -102,4 +102,44 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub ca: Option<PathBuf>,
+    /// Write requests, collections, counters and memory as Parquet files below this folder, for DuckDB and others
+    #[arg(long, value_name = "DIR", help_heading = "Parquet")]
+    pub parquet: Option<PathBuf>,
+    /// One request in N has a row; counters have them all
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        requires = "parquet",
+        help_heading = "Parquet"
+    )]
+    pub sample: u32,
+    /// How long a file goes on, 1m to 1d
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "1h",
+        requires = "parquet",
+        help_heading = "Parquet"
+    )]
+    pub rotate: String,
+    /// How long files stay, in whole days of UTC, 1d to 3650d
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "30d",
+        requires = "parquet",
+        help_heading = "Parquet"
+    )]
+    pub keep: String,
+    /// What the files of all exporters in the folder occupy together; the oldest are removed first
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "2GiB",
+        requires = "parquet",
+        help_heading = "Parquet"
+    )]
+    pub max_size: String,
 }

@@ -1,9 +1,12 @@
-//! `export`: gives what running servers count to Prometheus, which asks, or to a receiver of OpenTelemetry. It reads flight files
-//! alone; the servers notice nothing.
+//! `export`: gives what running servers count to Prometheus, which asks, to a receiver of OpenTelemetry, or to Parquet files. It reads
+//! flight files alone; the servers notice nothing.
 
+mod background;
 mod page;
 mod pushing;
 mod receiver;
+mod recording;
+mod reports;
 mod resource;
 mod secrets;
 mod source;
@@ -15,6 +18,7 @@ use crate::signals::{LOOK, Signals};
 use crate::{Failure, output};
 use page::Page;
 use pushing::Pushing;
+use recording::Recording;
 use source::Source;
 use std::sync::Arc;
 use wanted::{Scrapes, Wanted};
@@ -36,11 +40,20 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
         .as_ref()
         .map(|pushes| Pushing::new(Arc::clone(&source), pushes, wanted.opentelemetry));
     let mut pushing = pushing.transpose()?;
-    if let Some(pushing) = pushing.as_mut().filter(|_| wanted.once) {
-        return pushing
-            .once()
-            .map(|()| 0)
-            .map_err(|refused| Failure::no_answer(refused.why));
+    let recording = wanted
+        .files
+        .as_ref()
+        .map(|files| Recording::new(&source, files));
+    let mut recording = recording.transpose()?;
+    if wanted.once {
+        if let Some(recording) = &mut recording {
+            recording.once()?;
+        }
+        if let Some(pushing) = &mut pushing {
+            let pushed = pushing.once();
+            pushed.map_err(|refused| Failure::no_answer(refused.why))?;
+        }
+        return Ok(0);
     }
     // Not before: one push is ended by the first signal.
     let signals = Signals::taken()?;
@@ -49,11 +62,12 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
         None => None,
     };
     let pushing = pushing.map(Pushing::started).transpose()?;
+    let recording = recording.map(Recording::started).transpose()?;
     while signals.received().is_none() {
         std::thread::sleep(LOOK);
     }
-    if let Some(pushing) = pushing {
-        pushing.end();
+    for background in [recording, pushing].into_iter().flatten() {
+        background.end();
     }
     drop(listener);
     Ok(0)

@@ -1,5 +1,7 @@
 //! `runs`: the list of runs, and the end of old ones.
 
+mod files;
+
 use crate::args::RunsArgs;
 use crate::{Failure, output};
 use experiment::config::{Asked, parse_duration};
@@ -24,6 +26,9 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     }
     if found.is_empty() {
         output::say(&none_under(&args.runs));
+    }
+    if let (Some(folder), Some(service)) = (&args.parquet, &args.service) {
+        return files::written(folder, service, &found);
     }
     if !args.prune {
         output::print(&report::listing(&found, output::line_width()))?;

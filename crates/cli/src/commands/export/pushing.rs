@@ -1,17 +1,17 @@
 //! Readings that are pushed to a receiver, one at each interval. Nothing is queued: the next reading holds what the one before
 //! held, so a receiver that was away misses nothing but the steps between.
 
+use super::background::Background;
 use super::receiver::{Receiver, Refused};
+use super::reports::Reports;
 use super::source::Source;
 use super::wanted::Pushes;
 use crate::commands::inspect::now_ns;
-use crate::signals::LOOK;
 use crate::{Failure, output};
 use ::metrics::{Push, Reading, Sums};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver as Ends, RecvTimeoutError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 const FLAG: &str = "--otlp";
@@ -65,23 +65,23 @@ impl Pushing {
     }
 
     /// Pushes at each interval, in a separate thread: a receiver that does not answer delays no scrape.
-    pub fn started(self) -> Result<Started, Failure> {
-        let (goes_on, end) = mpsc::channel();
-        let thread = std::thread::Builder::new().name("pushing".to_owned());
-        let thread = thread.spawn(move || self.until(&end));
-        let thread =
-            thread.map_err(|e| Failure::broken(format!("no thread can be started: {e}")))?;
-        Ok(Started { thread, goes_on })
+    pub fn started(self) -> Result<Background, Failure> {
+        let given_up = format!(
+            "{FLAG}: a push is not answered within {} s, and is given up; it was the last one",
+            LAST.as_secs()
+        );
+        Background::started("pushing", LAST, given_up, move |end| self.until(end))
     }
 
-    fn until(mut self, end: &mpsc::Receiver<()>) {
-        let mut reports = Reports::default();
+    fn until(mut self, end: &Ends<()>) {
+        let mut reports = Reports::new(FLAG, "pushes succeed again");
         let mut due = Instant::now();
         loop {
             let pushed = self.once();
             let after = pushed.as_ref().err().and_then(|refused| refused.after);
             let wait = self.interval.max(after.unwrap_or_default());
-            if let Some(line) = reports.line(pushed, wait) {
+            let why = pushed.err().map(|refused| refused.why);
+            if let Some(line) = reports.line(why, wait) {
                 output::error(&line);
             }
             due += wait;
@@ -96,56 +96,6 @@ impl Pushing {
         if let Err(refused) = self.once() {
             output::error(&format!("{FLAG}: {}; it was the last push", refused.why));
         }
-    }
-}
-
-/// The thread that pushes.
-#[derive(Debug)]
-pub struct Started {
-    thread: JoinHandle<()>,
-    /// Dropped, it asks for the last push.
-    goes_on: mpsc::Sender<()>,
-}
-
-impl Started {
-    /// Waits for a last push.
-    pub fn end(self) {
-        drop(self.goes_on);
-        let deadline = Instant::now() + LAST;
-        while !self.thread.is_finished() {
-            if Instant::now() >= deadline {
-                let seconds = LAST.as_secs();
-                output::error(&format!(
-                    "{FLAG}: a push is not answered within {seconds} s, and is given up; it was the last one"
-                ));
-                return;
-            }
-            std::thread::sleep(LOOK);
-        }
-    }
-}
-
-/// What is printed of pushes: why they fail, when the reason changes, and that they succeed again.
-#[derive(Debug, Default)]
-struct Reports {
-    /// Why the last push failed.
-    why: Option<String>,
-}
-
-impl Reports {
-    fn line(&mut self, pushed: Result<(), Refused>, wait: Duration) -> Option<String> {
-        let why = pushed.err().map(|refused| refused.why);
-        if why == self.why {
-            return None;
-        }
-        self.why = why;
-        Some(match &self.why {
-            Some(why) => {
-                let wait = humantime::format_duration(wait);
-                format!("{FLAG}: {why}; it is tried again in {wait}")
-            }
-            None => format!("{FLAG}: pushes succeed again"),
-        })
     }
 }
 
@@ -208,35 +158,5 @@ mod tests {
         assert_eq!(Beginning::default().of(&empty, Some(11), 9), 9);
         let oldest = full.oldest_ns.unwrap();
         assert_eq!(Beginning::default().of(&full, None, u64::MAX), oldest);
-    }
-
-    #[test]
-    fn a_line_for_each_reason_with_the_wait_that_there_is() {
-        let mut reports = Reports::default();
-        let mut line = |why: &str, seconds| {
-            let refused = Refused {
-                why: why.to_owned(),
-                after: None,
-            };
-            let pushed = if why.is_empty() { Ok(()) } else { Err(refused) };
-            reports.line(pushed, Duration::from_secs(seconds))
-        };
-        assert_eq!(line("", 15), None);
-        let away = line("away", 15);
-        assert_eq!(
-            away.as_deref(),
-            Some("--otlp: away; it is tried again in 15s")
-        );
-        assert_eq!(line("away", 15), None);
-        let busy = line("busy", 300);
-        assert_eq!(
-            busy.as_deref(),
-            Some("--otlp: busy; it is tried again in 5m")
-        );
-        assert_eq!(
-            line("", 15).as_deref(),
-            Some("--otlp: pushes succeed again")
-        );
-        assert_eq!(line("", 15), None);
     }
 }

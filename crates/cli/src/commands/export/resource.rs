@@ -26,8 +26,7 @@ pub fn resource(args: &ExportArgs, variable: Option<&str>, wrong: &mut Vec<Strin
     }
     if !has(&all, "service.name") {
         wrong.push(
-            "--otlp wants the name that the application has in the receiver; give --service shop"
-                .to_owned(),
+            "--otlp and --parquet want the name of the application; give --service shop".to_owned(),
         );
     }
     for key in ["service.instance.id", "host.name"] {

@@ -43,6 +43,11 @@ impl Source {
         flight_counters::with_files(self.folder.as_deref())
     }
 
+    /// The root folder of the only application that is read; `None`: every application.
+    pub fn application(&self) -> Option<&str> {
+        self.application.as_deref()
+    }
+
     /// Refuses a folder that this user will never be able to read. One that is not there yet, or empty, may come.
     pub fn check(&self) -> Result<(), Failure> {
         let folder = self.folder();

@@ -1,12 +1,12 @@
 //! From the arguments to what is exported and where to: every value checked, every problem reported at once.
 
-use super::resource::{VARIABLE, resource};
+use super::resource::{Attributes, VARIABLE, resource};
 use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
 use crate::client::{self, AddressFlag};
 use crate::listener::{address, name};
-use experiment::config::{Asked, Problem, parse_duration};
+use experiment::config::{Asked, Problem, parse_duration, parse_size};
 use http::Uri;
 use std::env::VarError;
 use std::net::SocketAddr;
@@ -23,6 +23,9 @@ const OTLP: AddressFlag = AddressFlag {
 /// Of metrics, behind a receiver's address.
 const PATH: &str = "/v1/metrics";
 const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const ROTATIONS: RangeInclusive<Duration> = Duration::from_secs(60)..=DAY;
+const KEPT: RangeInclusive<Duration> = DAY..=Duration::from_secs(3650 * 24 * 3600);
 
 /// What is exported.
 #[derive(Debug)]
@@ -36,7 +39,8 @@ pub struct Wanted {
     pub opentelemetry: bool,
     pub scrapes: Option<Scrapes>,
     pub pushes: Option<Pushes>,
-    /// One push, and no more.
+    pub files: Option<Files>,
+    /// One push, or files of one look, and no more.
     pub once: bool,
 }
 
@@ -60,15 +64,35 @@ pub struct Pushes {
     pub ca: Option<PathBuf>,
 }
 
+/// Which Parquet files are written.
+#[derive(Debug)]
+pub struct Files {
+    pub folder: PathBuf,
+    pub service: String,
+    pub instance: String,
+    /// Empty where it is not known.
+    pub version: String,
+    pub sample: u32,
+    pub rotate: Duration,
+    /// How many days stay in addition to today.
+    pub days: u16,
+    pub bytes: u64,
+}
+
 impl Wanted {
     pub fn of(args: &ExportArgs) -> Result<Wanted, Failure> {
         let mut problems = Vec::new();
         let scrapes = scrapes(args, &mut problems);
         let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let pushes = pushes(args, &mut wrong);
-        if args.listen.is_none() && args.otlp.is_none() {
+        let sent = args.otlp.is_some() || args.parquet.is_some();
+        let resource = sent
+            .then(|| resource_of(args, &mut wrong))
+            .unwrap_or_default();
+        let pushes = pushes(args, &resource, &mut wrong);
+        let files = files(args, &resource, &mut wrong);
+        if args.listen.is_none() && !sent {
             wrong.push(
-                "nothing is asked for; give --listen 127.0.0.1:9401 to be scraped by Prometheus, or --otlp http://127.0.0.1:4318 to push"
+                "nothing is asked for; give --listen 127.0.0.1:9401 to be scraped by Prometheus, --otlp http://127.0.0.1:4318 to push, or --parquet DIR to write files"
                     .to_owned(),
             );
         }
@@ -82,6 +106,7 @@ impl Wanted {
             opentelemetry: args.opentelemetry,
             scrapes,
             pushes,
+            files,
             once: args.once,
         })
     }
@@ -116,7 +141,76 @@ fn scrapes(args: &ExportArgs, problems: &mut Vec<Problem>) -> Option<Scrapes> {
     })
 }
 
-fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
+fn resource_of(args: &ExportArgs, wrong: &mut Vec<String>) -> Attributes {
+    let variable = match std::env::var(VARIABLE) {
+        Err(VarError::NotUnicode(_)) => {
+            wrong.push(format!(
+                "{VARIABLE}: it is not UTF-8; write other bytes as %XX"
+            ));
+            None
+        }
+        found => found.ok(),
+    };
+    resource(args, variable.as_deref(), wrong)
+}
+
+fn files(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> Option<Files> {
+    let folder = args.parquet.clone()?;
+    let of = |key: &str| {
+        let found = resource.iter().find(|(one, _)| one == key);
+        found.map_or_else(String::new, |(_, value)| value.clone())
+    };
+    let (service, instance) = (of("service.name"), of("service.instance.id"));
+    for (name, flag) in [
+        (&service, "--service"),
+        (&instance, "--resource service.instance.id"),
+    ] {
+        if !name.is_empty() && !archive::is_name(name) {
+            wrong.push(format!(
+                "{flag} = {name:?}: --parquet makes it a part of paths; {}",
+                archive::NAMES
+            ));
+        }
+    }
+    let mut problems = Vec::new();
+    let rotate = within(&args.rotate, "--rotate", ROTATIONS, "1m to 1d");
+    let keep = within(&args.keep, "--keep", KEPT, "1d to 3650d");
+    let bytes = parse_size(&Asked::new(args.max_size.clone(), "--max-size"));
+    let rotate = rotate.map_err(|problem| problems.push(problem)).ok();
+    let keep = keep.map_err(|problem| problems.push(problem)).ok();
+    let bytes = bytes.map_err(|problem| problems.push(problem)).ok();
+    wrong.extend(problems.iter().map(ToString::to_string));
+    let days = keep?.as_secs().div_ceil(DAY.as_secs());
+    Some(Files {
+        folder,
+        service,
+        instance,
+        version: of("service.version"),
+        sample: args.sample,
+        rotate: rotate?,
+        days: u16::try_from(days).unwrap_or(u16::MAX),
+        bytes: bytes?,
+    })
+}
+
+fn within(
+    text: &str,
+    flag: &'static str,
+    range: RangeInclusive<Duration>,
+    words: &str,
+) -> Result<Duration, Problem> {
+    let asked = Asked::new(text.to_owned(), flag);
+    match parse_duration(&asked)? {
+        length if range.contains(&length) => Ok(length),
+        _ => Err(Problem::of(
+            &asked,
+            "out of range",
+            format!("give a time from {words}"),
+        )),
+    }
+}
+
+fn pushes(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> Option<Pushes> {
     let asked = args.otlp.as_deref()?.trim();
     let secrets = match (&args.token_file, &args.header_file) {
         (Some(file), _) => Secrets::Token(file.clone()),
@@ -140,27 +234,10 @@ fn pushes(args: &ExportArgs, wrong: &mut Vec<String>) -> Option<Pushes> {
             "--ca = {file:?}: --otlp is not encrypted and has no certificate; give an https address, or no --ca"
         ));
     }
-    let interval = Asked::new(args.interval.clone(), "--interval");
-    let interval = parse_duration(&interval).and_then(|length| match INTERVALS.contains(&length) {
-        true => Ok(length),
-        false => Err(Problem::of(
-            &interval,
-            "out of range",
-            "give a time from 1s to 1h",
-        )),
-    });
+    let interval = within(&args.interval, "--interval", INTERVALS, "1s to 1h");
     let interval = interval.map_err(|problem| wrong.push(problem.to_string()));
-    let variable = match std::env::var(VARIABLE) {
-        Err(VarError::NotUnicode(_)) => {
-            wrong.push(format!(
-                "{VARIABLE}: it is not UTF-8; write other bytes as %XX"
-            ));
-            None
-        }
-        found => found.ok(),
-    };
     Some(Pushes {
-        resource: resource(args, variable.as_deref(), wrong),
+        resource: resource.clone(),
         uri: uri.ok()?,
         interval: interval.ok()?,
         secrets,
