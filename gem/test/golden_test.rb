@@ -10,7 +10,7 @@ class GoldenTest < Minitest::Test
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
   # The first four are files as agents before 0.1 wrote them.
-  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped heaped_wide collected].freeze
+  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped heaped_wide collected contended].freeze
 
   def sample(name)
     FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
@@ -46,13 +46,15 @@ class GoldenTest < Minitest::Test
       end
       assert_equal expected.fetch(:pool_samples, []), flight.pool_samples
       expected[:heap] ? assert_equal(expected[:heap], flight.heap) : assert_nil(flight.heap)
+      locks = flight.locks&.map { |row, lock| { row:, **lock } }
+      expected[:locks] ? assert_equal(expected[:locks], locks) : assert_nil(locks)
       expected[:collections] ? assert_equal(expected[:collections], flight.collections) : assert_nil(flight.collections)
     end
   end
 
   def test_the_writer_lays_out_its_file_as_the_samples_do
     written = record { request }
-    golden = sample("collected")
+    golden = sample("contended")
 
     # Which fields are measured is each process's own.
     assert_equal golden.fields.map { |f| f.to_a.first(4) }, written.fields.map { |f| f.to_a.first(4) }
@@ -61,7 +63,9 @@ class GoldenTest < Minitest::Test
               variables_offset variables_size]
     assert_equal golden.header.slice(*same), written.header.slice(*same)
     assert_equal 8192 + (256 * 2048), written[:pool_offset]
-    assert_equal written[:pool_offset] + (1024 * 32), written[:ring_offset]
+    assert_equal written[:pool_offset] + (1024 * 32), written.place_of_locks.first
+    assert_equal [192, 64], written.place_of_locks.drop(1)
+    assert_equal written.place_of_locks.first + (64 * 192), written[:ring_offset]
     assert_equal 1024, written[:pool_capacity]
     assert_equal [written[:ring_offset] + (64 * 192), 160, 2048], written.places_of_collections.first(3)
     assert_equal 256, written[:endpoint_capacity]

@@ -42,8 +42,8 @@ KINDS = { started: 1, exited: 2, ready: 3, resumed: 4, suspended: 5, gc_enter: 6
 CALLS = { sql: 0, http: 1, cache: 2, redis: 3, pool: 4 }.freeze
 GC_PHASES = { begins: 0, marks: 1, sweeps: 2, unknown: 3 }.freeze
 
-# A request as a list of steps: [:run, ns], [:io, ns, wait_ns], [:lock, ns, wait_ns], [:preempted, wait_ns],
-# [:gc, ns, phase], [:call, kind, steps].
+# A request as a list of steps: [:run, ns], [:io, ns, wait_ns, rows of locks held], [:lock, ns, wait_ns, row],
+# [:preempted, wait_ns], [:gc, ns, phase], [:call, kind, steps].
 class Request
   attr_reader :events, :thread
 
@@ -77,16 +77,16 @@ class Request
     spend("running", for_ns)
   end
 
-  def io(for_ns, wait_ns)
-    away("io", 0, for_ns, wait_ns)
+  def io(for_ns, wait_ns, held = 0)
+    away("io", [0, 0, held], for_ns, wait_ns)
   end
 
-  def lock(for_ns, wait_ns)
-    away("lock", 1, for_ns, wait_ns)
+  def lock(for_ns, wait_ns, row = 0)
+    away("lock", [1, row, 0], for_ns, wait_ns)
   end
 
   def preempted(wait_ns)
-    away("io", 0, 0, wait_ns)
+    away("io", [0, 0, 0], 0, wait_ns)
   end
 
   def gc(for_ns, phase)
@@ -105,8 +105,8 @@ class Request
     @calls << [kind.to_s, from - @start_ns, @now_ns - @start_ns]
   end
 
-  def away(doing, detail, for_ns, wait_ns)
-    event(:suspended, detail)
+  def away(doing, event, for_ns, wait_ns)
+    event(:suspended, *event)
     spend(doing, for_ns)
     event(:ready)
     spend("waiting", wait_ns)
@@ -229,7 +229,7 @@ AROUND = [
 
 def page(thread, at_ms, **options)
   Request.new(thread, at_ms * MS, [
-                [:run, 4 * MS], [:call, :pool, [[:lock, 2 * MS, 300_001]]],
+                [:run, 4 * MS], [:call, :pool, [[:lock, 2 * MS, 300_001, 3], [:io, MS, 200_000, 1 << 3]]],
                 [:call, :sql, [[:run, 10_000], [:io, 9 * MS, 1 * MS], [:run, 20_000]]], [:gc, 1_500_000, :begins],
                 [:preempted, 100 * MS], [:run, 777], [:gc, 250_000, :sweeps],
                 [:call, :cache, [[:call, :redis, [[:io, 400_000, 0]]], [:run, 5_000]]], [:run, 1]

@@ -563,6 +563,50 @@ class CollectedSample < HeapedSample
   end
 end
 
+# One with the table of locks: what there was no row for, a mutex, a monitor for each of several keys, a queue; one row is being
+# written.
+class ContendedSample < CollectedSample
+  LOCK_SIZE = 192
+  LOCKS = [
+    { "row" => 0, "kind" => 0, "waits" => 2, "wait_ns" => 3_000_000, "site" => "" },
+    { "row" => 1, "kind" => 1, "waits" => 30, "wait_ns" => 180_000_000, "longest_wait_ns" => 20_000_000, "holds" => 36,
+      "held_ns" => 270_000_000, "longest_held_ns" => 9_000_000, "objects" => 1, "site" => "lib/cache.rb:41" },
+    { "row" => 2, "kind" => 5, "waits" => 5, "wait_ns" => 9_000_000, "longest_wait_ns" => 4_000_000, "holds" => 6,
+      "held_ns" => 7_000_000, "longest_held_ns" => 2_000_000, "objects" => 4, "site" => "keyed-1.0/lib/keyed.rb:7" },
+    { "row" => 3, "kind" => 2, "waits" => 1, "wait_ns" => 1_000_000, "longest_wait_ns" => 1_000_000, "site" => "app/größe.rb:3" }
+  ].map.with_index do |lock, at|
+    none = %w[longest_wait_ns holds held_ns longest_held_ns objects].to_h { |name| [name, 0] }
+    none.merge("first_mono_ns" => at.zero? ? 0 : HEADER["created_mono_ns"] + (at * 50_000_000)).merge(lock)
+  end.freeze
+
+  def bytes(cut_at = nil)
+    file = super
+    table = "\0".b * (LOCK_SIZE * 8)
+    LOCKS.each { |lock| table[lock["row"] * LOCK_SIZE, LOCK_SIZE] = lock_bytes(lock, lock["row"].zero? ? 0 : 1) }
+    table[4 * LOCK_SIZE, LOCK_SIZE] = lock_bytes(LOCKS.last, 0)
+    file + table
+  end
+
+  def description(cut_at = nil)
+    super.merge("locks" => LOCKS)
+  end
+
+  private
+
+  def base_header = super.merge("about_size" => 176)
+
+  def put_header(file)
+    super
+    offset = @header["ring_offset"] + (RING_CAPACITY * record_size) + (COLLECTION_CAPACITY * COLLECTION_SIZE)
+    file[2048 + 152, 16] = [offset, LOCK_SIZE, 8].pack("Q<L<2")
+  end
+
+  def lock_bytes(lock, named)
+    [named, *lock.values_at("first_mono_ns", "waits", "wait_ns", "longest_wait_ns", "holds", "held_ns", "longest_held_ns"),
+     *lock.values_at("objects", "kind", "site")].pack("Q<8L<Cx3a120")
+  end
+end
+
 def write(folder, name, sample, story, cut_at = nil)
   File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
   document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
@@ -601,4 +645,6 @@ if $PROGRAM_NAME == __FILE__
         "like heaped, with twelve pools")
   write(folder, "collected", CollectedSample.new(names: edged, requests: 40, samples: 5, collections: 6),
         "like heaped, with six collections where four are kept; the oldest of these is being written")
+  write(folder, "contended", ContendedSample.new(names: edged, requests: 40, samples: 5, collections: 6),
+        "like collected, with four rows of locks; a fifth is being written")
 end

@@ -16,7 +16,8 @@
 
 #define ENDPOINT_OFFSET 8192
 #define POOL_OFFSET (ENDPOINT_OFFSET + PB_ENDPOINTS * sizeof(struct pb_endpoint))
-#define RING_OFFSET (POOL_OFFSET + PB_POOL_SAMPLES * sizeof(struct pb_pool_sample))
+#define LOCK_OFFSET (POOL_OFFSET + PB_POOL_SAMPLES * sizeof(struct pb_pool_sample))
+#define RING_OFFSET (LOCK_OFFSET + PB_LOCKS * sizeof(struct pb_lock))
 #define COLLECTION_OFFSET(ring_capacity) (RING_OFFSET + (size_t)(ring_capacity) * sizeof(struct pb_record))
 _Static_assert(COLLECTION_OFFSET(64) % 4096 == 0 && POOL_OFFSET % 4096 == 0 && RING_OFFSET % 4096 == 0, "sections begin at pages");
 
@@ -184,6 +185,9 @@ fill_about(struct pb_header *header, const struct pb_settings *settings)
     about->collection_capacity = PB_COLLECTIONS;
     about->variables_offset = PB_VARIABLES_OFFSET;
     about->variables_size = PB_VARIABLES_SIZE;
+    about->lock_offset = LOCK_OFFSET;
+    about->lock_size = sizeof(struct pb_lock);
+    about->lock_capacity = PB_LOCKS;
     copy_text((char *)header + PB_VARIABLES_OFFSET, PB_VARIABLES_SIZE, settings->variables);
 }
 
@@ -266,6 +270,7 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     pb_flight.endpoints = (struct pb_endpoint *)(base + ENDPOINT_OFFSET);
     pb_flight.pool = (struct pb_pool_sample *)(base + POOL_OFFSET);
     pb_flight.heap = (struct pb_heap *)(base + PB_HEAP_OFFSET);
+    pb_flight.locks = (struct pb_lock *)(base + LOCK_OFFSET);
     pb_flight.collections = (struct pb_collection *)(base + COLLECTION_OFFSET(settings->ring_capacity));
     pb_flight.collections_written = 0;
     pb_flight.ring = (struct pb_record *)(base + RING_OFFSET);
@@ -286,6 +291,7 @@ pb_flight_forget(void)
     pb_flight.endpoints = NULL;
     pb_flight.pool = NULL;
     pb_flight.heap = NULL;
+    pb_flight.locks = NULL;
     pb_flight.collections = NULL;
     pb_flight.ring = NULL;
     pb_flight.path[0] = '\0';

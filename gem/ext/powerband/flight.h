@@ -37,6 +37,7 @@ struct pb_flight {
     struct pb_endpoint *endpoints;
     struct pb_pool_sample *pool;
     struct pb_heap *heap;
+    struct pb_lock *locks;
     struct pb_collection *collections;
     uint64_t collections_written; /* as in ring_mask */
     struct pb_record *ring;

@@ -7,6 +7,7 @@
 #include <ruby/debug.h>
 #include <ruby/thread.h>
 #include "clock.h"
+#include "contention.h"
 #include "events.h"
 #include "locks.h"
 #include "request.h"
@@ -126,17 +127,21 @@ on_life(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void
 static void
 lose(struct pb_thread *thread, uint64_t now_ns)
 {
-    bool at_lock = false;
+    enum pb_lock_kind kind = PB_LOCK_NONE;
+    uint64_t held_rows;
+    uint8_t row = 0;
 
     if (thread->serving || thread->pending) {
-        if (has_frame()) at_lock = pb_locks_awaited();
+        if (has_frame()) kind = pb_locks_awaited();
         else pb_request_abandon(thread);
     }
     else if (pb_events_wanted()) {
-        at_lock = has_frame() && pb_locks_awaited();
+        if (has_frame()) kind = pb_locks_awaited();
     }
-    if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, at_lock);
-    pb_event(thread, now_ns, PB_EVENT_SUSPENDED, at_lock);
+    held_rows = pb_contention_look(thread, now_ns);
+    if (kind && thread->serving) row = pb_contention_wait(thread, kind, now_ns);
+    if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, kind != PB_LOCK_NONE);
+    if (pb_events_wanted()) pb_event_write(thread, now_ns, PB_EVENT_SUSPENDED, kind != PB_LOCK_NONE, row, held_rows);
 }
 
 /* A trace sees the threads that never served, too. */
@@ -151,10 +156,12 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
         break;
       case RUBY_INTERNAL_THREAD_EVENT_READY:
         if (running) pb_watch_want(&thread->watch, now_ns);
+        pb_contention_woken(thread, now_ns);
         pb_event(thread, now_ns, PB_EVENT_READY, 0);
         break;
       case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
         if (running) pb_watch_gain(&thread->watch, now_ns);
+        pb_contention_waited(thread);
         pb_event(thread, now_ns, PB_EVENT_RESUMED, 0);
         break;
       default:
@@ -178,13 +185,14 @@ static void
 book_preemption(struct pb_thread *thread)
 {
     uint8_t held = PB_HELD;
-    uint64_t now_ns;
+    uint64_t now_ns, held_rows;
 
     if (!__atomic_compare_exchange_n(&thread->watch.said, &held, PB_READY, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-    if (!thread->watch.running && !pb_events_wanted()) return;
+    if (!thread->watch.running && !pb_events_wanted() && !pb_contention_followed()) return;
     now_ns = pb_mono_ns();
+    held_rows = pb_contention_look(thread, now_ns);
     if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, false);
-    pb_event(thread, now_ns, PB_EVENT_SUSPENDED, 0);
+    if (pb_events_wanted()) pb_event_write(thread, now_ns, PB_EVENT_SUSPENDED, 0, 0, held_rows);
     turn(thread, RUBY_INTERNAL_THREAD_EVENT_READY, now_ns);
 }
 
@@ -238,7 +246,7 @@ on_turn(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void
     if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED)) return;
     thread = thread_get(EVENT_THREAD(data));
     if (!thread || !is_new(thread, event)) return;
-    if (thread->watch.running || pb_events_wanted()) turn(thread, event, pb_mono_ns());
+    if (thread->watch.running || pb_events_wanted() || pb_contention_followed()) turn(thread, event, pb_mono_ns());
 }
 
 void

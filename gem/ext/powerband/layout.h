@@ -35,6 +35,9 @@
 
 #define PB_POOL_SAMPLES 1024
 #define PB_COLLECTIONS 2048
+#define PB_LOCKS 64
+#define PB_SITE_SIZE 120
+#define PB_ROOT_SIZE 128
 
 #define PB_ABOUT_OFFSET 2048
 #define PB_HEAP_OFFSET 2304
@@ -50,6 +53,17 @@ enum pb_collection_kind { PB_COLLECTION_MINOR = 1, PB_COLLECTION_MAJOR = 2 };
 #define PB_COLLECTION_OVER 2u
 #define PB_COLLECTION_IN_REQUEST 4u
 #define PB_COLLECTION_SWEPT_AT_ONCE 8u
+
+/* What a thread waits in. PB_LOCK_NONE: nothing of these. */
+enum pb_lock_kind {
+    PB_LOCK_NONE,
+    PB_LOCK_MUTEX,
+    PB_LOCK_QUEUE,
+    PB_LOCK_SIZED_QUEUE,
+    PB_LOCK_CONDITION,
+    PB_LOCK_MONITOR,
+    PB_LOCK_KINDS
+};
 
 enum pb_state { PB_STATE_MAKING = 0, PB_STATE_LIVE = 1, PB_STATE_CLOSED = 2 };
 
@@ -86,7 +100,7 @@ struct pb_header {
     char server_name[32];
     char framework[32];
     char agent_version[32];
-    char app_root[128];
+    char app_root[PB_ROOT_SIZE];
     uint64_t written;
     uint64_t faults;
     uint64_t clock_skew;
@@ -119,6 +133,9 @@ struct pb_about {
     uint64_t collections_written;
     uint32_t variables_offset;
     uint32_t variables_size;
+    uint64_t lock_offset;
+    uint32_t lock_size;
+    uint32_t lock_capacity;
     char zero[8];
 };
 
@@ -277,6 +294,22 @@ struct pb_collection {
     uint64_t writing_again;
 };
 
+/* A lock that requests waited for, or a place in the code where they waited. */
+struct pb_lock {
+    uint64_t named; /* 1 once site and kind are whole */
+    uint64_t first_mono_ns;
+    uint64_t waits;
+    uint64_t wait_ns;
+    uint64_t longest_wait_ns;
+    uint64_t holds;
+    uint64_t held_ns;
+    uint64_t longest_held_ns;
+    uint32_t objects;
+    uint8_t kind;
+    char zero[3];
+    char site[PB_SITE_SIZE];
+};
+
 _Static_assert(sizeof(struct pb_header) == 4096, "header");
 _Static_assert(offsetof(struct pb_header, created_wall_ns) == 88, "header");
 _Static_assert(offsetof(struct pb_header, ruby_version) == 128, "header");
@@ -286,7 +319,7 @@ _Static_assert(offsetof(struct pb_header, gc_runs) == 424, "header");
 _Static_assert(offsetof(struct pb_header, trace_request) == 472, "header");
 _Static_assert(offsetof(struct pb_header, origin) == 480, "header");
 _Static_assert(offsetof(struct pb_header, about_offset) == 504, "header");
-_Static_assert(sizeof(struct pb_about) == 160, "about");
+_Static_assert(sizeof(struct pb_about) == 176, "about");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= sizeof(struct pb_header), "about");
 _Static_assert(offsetof(struct pb_about, heap_offset) == 112, "about");
 _Static_assert(offsetof(struct pb_about, collection_offset) == 120, "about");
@@ -296,6 +329,10 @@ _Static_assert(offsetof(struct pb_heap, pools) == 64, "heap");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= PB_HEAP_OFFSET, "heap");
 _Static_assert(PB_HEAP_OFFSET + sizeof(struct pb_heap) <= PB_VARIABLES_OFFSET, "heap");
 _Static_assert(offsetof(struct pb_about, variables_offset) == 144, "about");
+_Static_assert(offsetof(struct pb_about, lock_offset) == 152, "about");
+_Static_assert(sizeof(struct pb_lock) == 192, "lock");
+_Static_assert(offsetof(struct pb_lock, objects) == 64, "lock");
+_Static_assert(offsetof(struct pb_lock, site) == 72, "lock");
 _Static_assert(PB_VARIABLES_OFFSET + PB_VARIABLES_SIZE <= sizeof(struct pb_header), "variables");
 _Static_assert(sizeof(struct pb_field) == 32, "field table");
 _Static_assert(sizeof(struct pb_record) == 192, "record");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "calls.h"
+#include "contention.h"
 #include "endpoint.h"
 #include "environment.h"
 #include "events.h"
@@ -212,6 +213,7 @@ Init_powerband(void)
     pb_environment_init();
     pb_fiber_request_init();
     pb_locks_learn();
+    pb_contention_init();
     pb_gvl_init();
     pb_gc_init();
     pb_heap_init();

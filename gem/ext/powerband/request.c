@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "clock.h"
+#include "contention.h"
 #include "endpoint.h"
 #include "environment.h"
 #include "events.h"
@@ -171,6 +172,8 @@ returned(VALUE started, VALUE raised, uint64_t *cpu_ns)
 
     *cpu_ns = thread->spanned ? 0 : pb_thread_cpu_ns();
     thread->returned_ns = pb_mono_ns();
+    /* Else two holds of a lock in two requests are one, where the thread keeps the GVL in between. */
+    pb_contention_look(thread, thread->returned_ns);
     pb_watch_read(&thread->watch, thread->returned_ns);
     pb_watch_count(&thread->watch, false);
     thread->record.wall_ns = thread->returned_ns - thread->record.start_mono_ns;

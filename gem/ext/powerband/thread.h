@@ -15,6 +15,14 @@ struct pb_open_call {
     uint64_t lock_wait_before_ns;
 };
 
+/* The wait for a lock that a thread is in, or came out of last; contention.c's. */
+struct pb_lock_wait {
+    bool open;
+    uint8_t row; /* in the flight file */
+    uint8_t slot; /* of the lock's mutex among those that are followed, from 1; 0 none. Until the thread gives the GVL up again */
+    uint64_t before_ns; /* the thread's lock wait as it began */
+};
+
 struct pb_thread {
     struct pb_thread *next; /* threads.c's, as in_use is */
     bool in_use;
@@ -28,6 +36,7 @@ struct pb_thread {
     bool sampled; /* this request's events are recorded */
     bool serving; /* between a start and its finish */
     uintptr_t env; /* the request's environment, which may be gone: only to be compared; 0 of a job */
+    struct pb_lock_wait lock_wait;
     bool spanned; /* between server_start and server_finish */
     bool pending; /* the application returned, and the record waits for server_finish */
     unsigned span_requests;

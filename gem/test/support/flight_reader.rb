@@ -14,6 +14,7 @@ class FlightReader
   COLLECTION = %i[start_mono_ns end_mono_ns pause_ns sweeping_ns longest_ns cpu_ns number pauses thread_id kind major_by cause
                   flags live_before live_after old_before old_after freed pages_before pages_after malloc_increase
                   oldmalloc_increase].freeze
+  LOCK = %i[first_mono_ns waits wait_ns longest_wait_ns holds held_ns longest_held_ns objects kind site].freeze
   HEADER = {
     version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
     ring_offset: [24, "Q<"], field_count: [32, "L<"], field_table_offset: [36, "L<"], endpoint_offset: [40, "Q<"],
@@ -122,6 +123,19 @@ class FlightReader
     header[:about_size] >= 144 ? @bytes.unpack("Q<L<2Q<", offset: header[:about_offset] + 120) : [0] * 4
   end
 
+  # The rows of locks that are in use, by row; nil where this file has none.
+  def locks
+    offset, size, capacity = place_of_locks
+    return if offset.zero?
+
+    (0...capacity).to_h { |row| [row, lock(row, offset + (row * size))] }.compact
+  end
+
+  # Where they lie, how long a row is, and how many there are.
+  def place_of_locks
+    header[:about_size] >= 168 ? @bytes.unpack("Q<L<2", offset: header[:about_offset] + 152) : [0] * 3
+  end
+
   def endpoint_of(record)
     endpoints.find { |endpoint| endpoint.index == record[:endpoint] }.name
   end
@@ -137,6 +151,13 @@ class FlightReader
     return unless writing.positive? && writing == at(offset + 152, "Q<") && sequence == expected
 
     COLLECTION.zip(fields).to_h.merge(sequence:)
+  end
+
+  # Row 0 is of what had no row and has no name.
+  def lock(row, offset)
+    named, *fields, site = @bytes.unpack("Q<8L<Cx3Z120", offset:)
+    in_use = row.zero? ? fields[1].positive? : named == 1
+    LOCK.zip(fields.push(site.force_encoding("UTF-8"))).to_h if in_use
   end
 
   def heap_pool(offset)
