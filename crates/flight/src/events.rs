@@ -57,6 +57,10 @@ pub enum EventKind {
     Suspended {
         /// In a call of a Mutex, Monitor, Queue, SizedQueue or ConditionVariable.
         lock: bool,
+        /// Which: [`crate::Lock::row`]; 0 not known.
+        row: u8,
+        /// The rows of locks that it holds meanwhile, a bit each.
+        held: u64,
     },
     GcEnter(GcPhase),
     GcExit,
@@ -75,6 +79,15 @@ pub enum EventKind {
     State(Option<Doing>),
     /// A kind that this version does not know.
     Other(u8),
+}
+
+impl EventKind {
+    /// A thread gives the GVL up, in a call of a lock or not; which lock is not known, and it holds none.
+    #[must_use]
+    pub fn gives_up(lock: bool) -> Self {
+        let (row, held) = (0, 0);
+        Self::Suspended { lock, row, held }
+    }
 }
 
 /// One event.
@@ -201,7 +214,11 @@ fn event(slot: &[u8], index: u64) -> Option<Event> {
             2 => EventKind::Exited,
             3 => EventKind::Ready,
             4 => EventKind::Resumed,
-            5 => EventKind::Suspended { lock: detail == 1 },
+            5 => EventKind::Suspended {
+                lock: detail == 1,
+                row: u8::try_from(code).unwrap_or(0),
+                held: argument,
+            },
             6 => EventKind::GcEnter(match detail {
                 0 => GcPhase::Begins,
                 1 => GcPhase::Marking,

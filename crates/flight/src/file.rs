@@ -97,6 +97,7 @@ impl FlightFile {
         let mut bytes = self.read(layout.end())?;
         self.mark_overwritten(&layout, &mut bytes)?;
         let mut snapshot = parse(&bytes)?;
+        self.read_locks(&mut snapshot)?;
         // It lies behind the ring, and its slots say themselves whether they are whole. A damaged place hides no record.
         snapshot.log = self.log_at(snapshot.header.collections)?;
         Ok(snapshot)
@@ -108,7 +109,17 @@ impl FlightFile {
     /// # Errors
     /// As for [`parse`], and when reading fails.
     pub fn counters(&self) -> Result<Snapshot, FlightError> {
-        parse_counters(&self.read(self.layout.counters_end())?)
+        let mut snapshot = parse_counters(&self.read(self.layout.counters_end())?)?;
+        self.read_locks(&mut snapshot)?;
+        Ok(snapshot)
+    }
+
+    /// A damaged place hides no counter.
+    fn read_locks(&self, snapshot: &mut Snapshot) -> Result<(), FlightError> {
+        if let Some(place) = snapshot.header.locks {
+            snapshot.locks = Some(place.read(&self.section(place.offset, place.bytes())?));
+        }
+        Ok(())
     }
 
     /// Reads the records from number `first` on, oldest first, as far as the ring has them, and the number of the next one.

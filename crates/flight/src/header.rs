@@ -7,6 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::field::Field;
 use crate::heap::Heap;
+use crate::lock::LockPlace;
 use crate::magic;
 use crate::origin::Origin;
 use crate::pool::PoolSample;
@@ -145,6 +146,8 @@ pub struct Header {
     pub(crate) layout: Layout,
     /// `None` in files of older agents.
     pub(crate) collections: Option<CollectionPlace>,
+    /// `None` in files of older agents.
+    pub(crate) locks: Option<LockPlace>,
 }
 
 /// Where the sections lie. Sizes were checked to hold at least what version 1 has in them.
@@ -299,6 +302,7 @@ impl Header {
             variables: variables(bytes),
             heap: heap(bytes),
             collections: CollectionPlace::of_about(about_section(bytes)),
+            locks: LockPlace::of_about(about_section(bytes)),
             flags,
             written: u64_of(384),
             faults: u64_of(392),

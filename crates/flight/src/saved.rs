@@ -49,6 +49,7 @@ impl Header {
             variables: None,
             heap: None,
             collections: None,
+            locks: None,
             flags: 0,
             written: 0,
             faults: 0,
@@ -108,6 +109,7 @@ impl Snapshot {
             records: Vec::new(),
             pool_samples: Vec::new(),
             log: None,
+            locks: None,
             skipped: Skipped::default(),
         }
     }
@@ -125,6 +127,12 @@ impl Snapshot {
             take(&mut mine.cpu_ns, theirs.cpu_ns);
         }
         self.totals = self.totals.since(&before.totals);
+        for lock in self.locks.iter_mut().flatten() {
+            let earlier = before.locks.iter().flatten();
+            if let Some(old) = earlier.into_iter().find(|l| l.row == lock.row) {
+                *lock = lock.since(old);
+            }
+        }
         for endpoint in &mut self.endpoints {
             if let Some(old) = before.endpoints.iter().find(|e| e.name == endpoint.name) {
                 *endpoint = endpoint.since(old);

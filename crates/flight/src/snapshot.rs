@@ -5,6 +5,7 @@ use crate::collection::CollectionLog;
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::header::Header;
+use crate::lock::Lock;
 use crate::pool::PoolSample;
 use crate::record::{Decoder, Record, Slot};
 use crate::ring::runs;
@@ -24,6 +25,8 @@ pub struct Snapshot {
     pub pool_samples: Vec<PoolSample>,
     /// The latest collections of Ruby's collector; `None` in files of older agents, and where only the counters were read.
     pub log: Option<CollectionLog>,
+    /// Locks that requests waited for, by row; `None` in files of older agents.
+    pub locks: Option<Vec<Lock>>,
     /// What should have been there and was not.
     pub skipped: Skipped,
 }
@@ -128,8 +131,11 @@ pub fn parse_counters(bytes: &[u8]) -> Result<Snapshot, FlightError> {
         records: Vec::new(),
         pool_samples: Vec::new(),
         log: None,
+        locks: None,
         skipped: Skipped::default(),
     };
+    let place = snapshot.header.locks;
+    snapshot.locks = place.map(|place| place.read(tail(bytes, place.offset)));
     parse_endpoints(bytes, &mut snapshot);
     parse_pool_samples(bytes, &mut snapshot);
     Ok(snapshot)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::header::ProcessId;
 use crate::histogram::Histogram;
+use crate::lock::LockKind;
 use crate::snapshot::Snapshot;
 use crate::totals::Totals;
 
@@ -16,6 +17,8 @@ pub struct Window {
     pub totals: Totals,
     /// By name; endpoints without a request in the window are left out.
     pub endpoints: BTreeMap<String, EndpointWindow>,
+    /// Locks that requests waited for, by site and kind.
+    pub locks: BTreeMap<(String, LockKind), LockWindow>,
     /// Processes at the second reading, dead ones included.
     pub processes: usize,
     /// Those of them that the first reading did not have.
@@ -38,6 +41,16 @@ pub struct EndpointWindow {
     pub wall: Histogram,
     pub gvl_wait: Histogram,
     pub queue: Histogram,
+}
+
+/// One lock in a [`Window`], over all processes, each of which has its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LockWindow {
+    pub wait_ns: u64,
+    pub holds: u64,
+    pub held_ns: u64,
+    /// As [`crate::Lock::objects`]: the most of a process.
+    pub objects: u32,
 }
 
 impl Window {
@@ -83,6 +96,20 @@ impl Window {
         let zero = Totals::default();
         let totals = now.totals.since(previous.map_or(&zero, |p| &p.totals));
         self.totals = self.totals.plus(&totals);
+
+        for lock in now.locks.iter().flatten() {
+            let mut earlier = previous.iter().flat_map(|p| p.locks.iter().flatten());
+            let grown = match earlier.find(|old| old.row == lock.row) {
+                Some(old) => lock.since(old),
+                None => lock.clone(),
+            };
+            let of = (grown.site, grown.kind);
+            let sum = self.locks.entry(of).or_default();
+            sum.wait_ns += grown.wait_ns;
+            sum.holds += grown.holds;
+            sum.held_ns += grown.held_ns;
+            sum.objects = sum.objects.max(grown.objects);
+        }
 
         for endpoint in &now.endpoints {
             let sum = self.endpoints.entry(endpoint.name.clone()).or_default();

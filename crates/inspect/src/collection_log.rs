@@ -157,6 +157,7 @@ mod tests {
         assert_eq!(collection_log(&snapshot, since).unwrap().len(), 1);
         let older = Snapshot {
             log: None,
+            locks: None,
             ..snapshot
         };
         assert_eq!(collection_log(&older, 0), None);

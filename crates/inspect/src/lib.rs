@@ -18,6 +18,7 @@ mod counters;
 mod group;
 mod instant;
 mod interval;
+mod locks;
 mod memory;
 mod not_read;
 mod of_process;

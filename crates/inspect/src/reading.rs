@@ -6,6 +6,7 @@ use crate::collections::Logs;
 use crate::counters::restored;
 use crate::group::{Group, is_job};
 use crate::instant::{printable, rfc3339};
+use crate::locks::Locks;
 use crate::not_read::{refused, skipped};
 use crate::of_process::{OfProcess, Place};
 use crate::pools::Pools;
@@ -42,6 +43,7 @@ pub struct Reading {
     /// Running processes without a flight file.
     pub(crate) unrecorded: Vec<Unrecorded>,
     pub(crate) pools: Pools,
+    pub(crate) locks: Locks,
     pub(crate) collector: Option<CollectorSums>,
     pub(crate) logs: Logs,
     /// Processes of other thread counts or applications that were left out.
@@ -319,6 +321,7 @@ impl Reading {
         let from = self.baseline.as_ref().map_or(0, |of| of.read_at_ns);
         self.add_collector(&snapshot, until.saturating_sub(made.max(from)));
         self.add_pools(&snapshot, from);
+        self.add_locks(&snapshot);
         let from = self.selection.since_ns.unwrap_or(from);
         self.logs.add(
             &snapshot,
@@ -414,6 +417,14 @@ impl Reading {
             sums.pause_ns = sums.pause_ns.saturating_add(collector.pause_ns);
             sums.cpu_ns = sums.cpu_ns.saturating_add(collector.cpu_ns);
             sums.watched_ns = sums.watched_ns.saturating_add(watched_ns);
+        }
+    }
+
+    /// They are counted since the file was made, and no document keeps them.
+    fn add_locks(&mut self, snapshot: &Snapshot) {
+        if self.selection.since_ns.is_none() && self.baseline.is_none() {
+            let rows = snapshot.locks.iter().flatten();
+            rows.for_each(|row| self.locks.add(row));
         }
     }
 

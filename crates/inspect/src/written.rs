@@ -83,6 +83,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         collections: collections.map(|found| in_order(found, &endpoints)),
         endpoints,
         pools: reading.pools.into_document(),
+        locks: reading.locks.into_document(),
         calculated_queue: queue,
         threads: advice,
         processes,

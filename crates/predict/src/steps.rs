@@ -190,7 +190,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn burst(doing: Doing, ms: u64) -> Burst {
-        Burst { doing, ns: ms * MS }
+        Burst::new(doing, ms * MS)
     }
 
     fn cpu(thread_ms: u64) -> Option<u64> {

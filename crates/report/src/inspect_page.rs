@@ -5,6 +5,7 @@ mod causes;
 mod collections;
 mod conclusions;
 mod endpoints;
+mod locks;
 mod memory;
 mod part_of_time;
 mod parts;
@@ -70,6 +71,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             each.len(),
         );
     }
+    locks::write(&mut sheet, document);
     pools::write(&mut sheet, document);
     parts::collector(&mut sheet, document);
     collections::write(&mut sheet, document);

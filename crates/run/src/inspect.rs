@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 
 mod advice;
 mod collections;
+mod locks;
 mod process;
 
 pub use advice::*;
 pub use collections::*;
+pub use locks::*;
 pub use process::*;
 
 /// The value of `schema` in every inspect document of this version.
@@ -56,6 +58,10 @@ pub struct Document {
     pub collections: Option<Collections>,
     /// Database connection pools over time.
     pub pools: Vec<Pool>,
+    /// Locks that requests waited for, the one with the longest waits together first, at most 20; empty with `--since` or `--last`, and
+    /// in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<Lock>,
     /// How long the requests would wait before the application by the formula of `powerband calc queue`; absent when a figure that
     /// it takes is not known, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -263,7 +263,11 @@ mod tests {
         status: 200,
         endpoint: 2,
     };
-    const IO: EventKind = EventKind::Suspended { lock: false };
+    const IO: EventKind = EventKind::Suspended {
+        lock: false,
+        row: 0,
+        held: 0,
+    };
 
     fn slices(events: &[(u64, EventKind)]) -> Vec<(u64, u64, u8)> {
         let mut stack = Stack::new(0, false);

@@ -206,7 +206,7 @@ mod tests {
     use flight::events::Burst;
 
     fn course() -> Course {
-        let of = |doing, ns| Burst { doing, ns };
+        let of = Burst::new;
         let request = RequestBursts {
             thread: 1,
             start_mono_ns: 0,

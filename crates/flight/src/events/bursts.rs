@@ -9,6 +9,24 @@ use std::collections::HashMap;
 pub struct Burst {
     pub doing: Doing,
     pub ns: u64,
+    /// The lock that it waited for, as [`crate::Lock::row`]; 0 not known.
+    pub row: u8,
+    /// The rows of locks that the request held as it gave the GVL up, a bit each; 0 while it has it or waits for it.
+    pub held: u64,
+}
+
+impl Burst {
+    /// One of which no lock is known.
+    #[must_use]
+    pub fn new(doing: Doing, ns: u64) -> Self {
+        let (row, held) = (0, 0);
+        Self {
+            doing,
+            ns,
+            row,
+            held,
+        }
+    }
 }
 
 /// A call inside a request, from the request's begin.
@@ -101,6 +119,8 @@ struct Course {
     first: u64,
     request: RequestBursts,
     doing: Doing,
+    /// As in its burst.
+    locks: (u8, u64),
     since_ns: u64,
     /// When those of a kind began that have not ended, the innermost last.
     calls: HashMap<CallKind, Vec<u64>>,
@@ -123,6 +143,7 @@ impl Course {
                 collections: Vec::new(),
             },
             doing: Doing::Running,
+            locks: (0, 0),
             since_ns: event.mono_ns,
             calls: HashMap::new(),
             collecting: None,
@@ -163,6 +184,10 @@ impl Course {
         if doing != self.doing {
             self.cut(event.mono_ns);
             self.doing = doing;
+            self.locks = match event.kind {
+                EventKind::Suspended { row, held, .. } => (row, held),
+                _ => (0, 0),
+            };
         }
     }
 
@@ -173,7 +198,15 @@ impl Course {
         match self.request.bursts.last_mut() {
             _ if ns == 0 => {}
             Some(last) if last.doing == doing => last.ns += ns,
-            _ => self.request.bursts.push(Burst { doing, ns }),
+            _ => {
+                let (row, held) = self.locks;
+                self.request.bursts.push(Burst {
+                    doing,
+                    ns,
+                    row,
+                    held,
+                });
+            }
         }
     }
 
@@ -267,8 +300,16 @@ mod tests {
 
     #[test]
     fn two_requests_side_by_side() {
-        let io = EventKind::Suspended { lock: false };
-        let lock = EventKind::Suspended { lock: true };
+        let io = EventKind::Suspended {
+            lock: false,
+            row: 0,
+            held: 4,
+        };
+        let lock = EventKind::Suspended {
+            lock: true,
+            row: 2,
+            held: 0,
+        };
         let found = bursts(&recorded(
             &[
                 (100, 1, BEGIN),
@@ -288,13 +329,16 @@ mod tests {
             &[],
         ));
         assert_eq!(found.incomplete, 0);
-        let of = |doing, ns| Burst { doing, ns };
+        let of = Burst::new;
         let first = &found.requests[0];
         assert_eq!(
             first.bursts,
             [
                 of(Doing::Running, 30),
-                of(Doing::Io, 20),
+                Burst {
+                    held: 4,
+                    ..of(Doing::Io, 20)
+                },
                 of(Doing::Waiting, 15),
                 of(Doing::Running, 35)
             ]
@@ -318,7 +362,10 @@ mod tests {
             second.bursts,
             [
                 of(Doing::Running, 25),
-                of(Doing::Lock, 100),
+                Burst {
+                    row: 2,
+                    ..of(Doing::Lock, 100)
+                },
                 of(Doing::Running, 1)
             ]
         );
@@ -353,8 +400,8 @@ mod tests {
             for (ns, what) in steps {
                 now += ns;
                 events.push((now, 1, match what {
-                    0 => EventKind::Suspended { lock: true },
-                    1 => EventKind::Suspended { lock: false },
+                    0 => EventKind::gives_up(true),
+                    1 => EventKind::gives_up(false),
                     2 => EventKind::Ready,
                     3 => EventKind::GcEnter(GcPhase::Unknown),
                     4 => EventKind::CallBegin(CallKind::Redis),

@@ -21,7 +21,7 @@ impl Doing {
     pub fn after(before: Option<Doing>, event: EventKind) -> Option<Doing> {
         match (event, before) {
             (EventKind::Resumed, _) => Some(Doing::Running),
-            (EventKind::Suspended { lock }, None | Some(Doing::Running)) => {
+            (EventKind::Suspended { lock, .. }, None | Some(Doing::Running)) => {
                 Some(if lock { Doing::Lock } else { Doing::Io })
             }
             (EventKind::Ready, None | Some(Doing::Lock | Doing::Io)) => Some(Doing::Waiting),
@@ -57,10 +57,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_for_its_socket_and_then_for_the_gvl() {
-        let lock = false;
         let events = [
             EventKind::Resumed,
-            EventKind::Suspended { lock },
+            EventKind::gives_up(false),
             EventKind::Ready,
             EventKind::Resumed,
         ];
@@ -72,10 +71,7 @@ mod tests {
     fn what_changes_nothing_changes_nothing() {
         let ready_while_running = [EventKind::Resumed, EventKind::Ready];
         assert_eq!(told(&ready_while_running)[1], Some(Doing::Running));
-        let twice_suspended = [
-            EventKind::Suspended { lock: true },
-            EventKind::Suspended { lock: false },
-        ];
+        let twice_suspended = [EventKind::gives_up(true), EventKind::gives_up(false)];
         assert_eq!(told(&twice_suspended)[1], Some(Doing::Lock));
         let late_state = [EventKind::Ready, EventKind::State(Some(Doing::Io))];
         assert_eq!(told(&late_state)[1], Some(Doing::Waiting));

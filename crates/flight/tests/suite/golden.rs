@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use flight::{
-    CallKind, EDGES_NS, FlightFile, Header, Histogram, Method, PoolSample, Record, Snapshot, State,
-    Totals, Unit, parse,
+    CallKind, EDGES_NS, FlightFile, Header, Histogram, LockKind, Method, PoolSample, Record,
+    Snapshot, State, Totals, Unit, parse,
 };
 
 use crate::golden_collections::described;
@@ -39,6 +39,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
         "heaped",
         "heaped_wide",
         "collected",
+        "contended",
     ];
     for name in names {
         assert!(found.contains_key(name), "sample {name} is missing");
@@ -324,7 +325,15 @@ fn every_field_of_every_sample_is_read() {
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
         let wide = name.starts_with("wide")
-            || ["armed", "edged", "heaped", "heaped_wide", "collected"].contains(&name.as_str());
+            || [
+                "armed",
+                "edged",
+                "heaped",
+                "heaped_wide",
+                "collected",
+                "contended",
+            ]
+            .contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
@@ -348,10 +357,36 @@ fn every_field_of_every_sample_is_read() {
         assert_eq!(samples, expected, "{name}");
         let heap = snapshot.header.heap.as_ref().map(heap);
         assert_eq!(heap, story.get("heap").cloned(), "{name}");
+        let locks = snapshot.locks.as_ref();
+        let locks = locks.map(|locks| locks.iter().map(lock).collect());
+        assert_eq!(locks, story.get("locks").cloned(), "{name}");
         let log = snapshot.log.as_ref();
         let collections = log.map(|log| log.collections.iter().map(described).collect());
         assert_eq!(collections, story.get("collections").cloned(), "{name}");
     }
+}
+
+fn lock(lock: &flight::Lock) -> Value {
+    json!({
+        "row": lock.row,
+        "kind": match lock.kind {
+            LockKind::Mutex => 1,
+            LockKind::Queue => 2,
+            LockKind::SizedQueue => 3,
+            LockKind::ConditionVariable => 4,
+            LockKind::Monitor => 5,
+            LockKind::Other => 0,
+        },
+        "site": lock.site,
+        "first_mono_ns": lock.first_mono_ns,
+        "waits": lock.waits,
+        "wait_ns": lock.wait_ns,
+        "longest_wait_ns": lock.longest_wait_ns,
+        "holds": lock.holds,
+        "held_ns": lock.held_ns,
+        "longest_held_ns": lock.longest_held_ns,
+        "objects": lock.objects,
+    })
 }
 
 fn heap(heap: &flight::Heap) -> Value {

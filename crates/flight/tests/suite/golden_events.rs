@@ -124,7 +124,11 @@ fn kind(described: &Value) -> EventKind {
         2 => EventKind::Exited,
         3 => EventKind::Ready,
         4 => EventKind::Resumed,
-        5 => EventKind::Suspended { lock: detail == 1 },
+        5 => EventKind::Suspended {
+            lock: detail == 1,
+            row: code as u8,
+            held: number("argument"),
+        },
         6 => EventKind::GcEnter(match detail {
             0 => GcPhase::Begins,
             1 => GcPhase::Marking,

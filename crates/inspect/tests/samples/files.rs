@@ -171,12 +171,30 @@ fn files_of_both_agents_are_counted_together() {
     let paths = files(&[folder], Path::new("/nowhere"), 0).unwrap();
     let made = inspected(&paths, Selection::default());
     let requests = made.requests.unwrap();
-    assert_eq!(made.processes.len(), 11);
+    assert_eq!(made.processes.len(), 12);
     // Lock wait is known of some, so that it is known of no sum.
     assert!(requests.split.unwrap().lock_wait_ms.is_none());
     let partly: Vec<&str> = made.not_read.iter().map(|n| n.reason.as_str()).collect();
     assert_eq!(partly.len(), 2, "{partly:?}");
     assert!(made.not_read.iter().all(|n| n.partly));
+}
+
+/// They are counted since the file was made: of requests since an instant they say nothing.
+#[test]
+fn locks_are_named_unless_a_part_of_the_time_is_asked_for() {
+    let path = [sample("contended.flight")];
+    let made = inspected(&path, Selection::default());
+    let sites: Vec<Option<&str>> = made.locks.iter().map(|lock| lock.site.as_deref()).collect();
+    let (cache, keyed) = ("lib/cache.rb:41", "keyed-1.0/lib/keyed.rb:7");
+    let queue = "app/größe.rb:3";
+    assert_eq!(sites, [Some(cache), Some(keyed), None, Some(queue)]);
+    assert_eq!(made.locks[0].held_ms, Some(7.5));
+    assert!(made.locks[1].most_per_s.is_none() && made.locks[3].held_ms.is_none());
+    let since = Selection {
+        since_ns: Some(1),
+        ..Selection::default()
+    };
+    assert_eq!(inspected(&path, since).locks, []);
 }
 
 /// A golden file with some bytes of its header changed.

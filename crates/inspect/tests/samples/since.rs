@@ -30,13 +30,13 @@ fn a_process_that_ended_before_since_is_not_listed() {
         ..Selection::default()
     };
     let listed = inspected(&paths, of(Some(since))).processes;
-    assert!(!listed.is_empty() && listed.len() < 11, "{}", listed.len());
+    assert!(!listed.is_empty() && listed.len() < 12, "{}", listed.len());
     assert!(
         listed
             .iter()
             .all(|p| p.requests > 0 || p.state == ProcessState::Live)
     );
-    assert_eq!(inspected(&paths, of(None)).processes.len(), 11);
+    assert_eq!(inspected(&paths, of(None)).processes.len(), 12);
     let none = read(&[sample("wide.flight")], of(Some(u64::MAX)), NOW);
     let why = none.why_empty();
     assert!(

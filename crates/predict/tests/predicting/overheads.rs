@@ -5,7 +5,11 @@ use predict::{Bench, Known, Machine, Point, ProcessTrace};
 
 use crate::support::{BEGAN, Did, MS, Request, application, events_of, process, steady};
 
-const IO: EventKind = EventKind::Suspended { lock: false };
+const IO: EventKind = EventKind::Suspended {
+    lock: false,
+    row: 0,
+    held: 0,
+};
 
 fn event(mono_ns: u64, thread: u32, kind: EventKind) -> Event {
     Event {

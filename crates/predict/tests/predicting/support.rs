@@ -151,7 +151,7 @@ impl Request {
                 Did::GvlWait(ns) => (None, 0, ns),
             };
             if let Some(lock) = off {
-                at(now, EventKind::Suspended { lock });
+                at(now, EventKind::gives_up(lock));
                 now += away_ns;
                 at(now, EventKind::Ready);
                 waits = true;
