@@ -67,6 +67,26 @@ class PredictTest < PowerbandTest
     assert_equal [true, false], JSON.parse(given.out)["points"].map { |point| point["fits"] }
   end
 
+  # A request sleeps for 7.5 ms under one lock, and never shorter: one process serves 1,000 / 7.5 a second at most.
+  def test_a_lock_is_named_and_lets_so_many_pass_however_many_threads_there_are
+    traced("--rate", "40", "-n", "520", app: "locked", POWERBAND_BURSTS: "1") { |_server| nil }
+    inspected = JSON.parse(powerband("inspect", flight_dir, "--json").out)
+    lock = inspected["locks"].first
+    assert_equal ["config.ru:16", "mutex", 1], lock.values_at("site", "kind", "objects")
+    assert_operator lock["held_ms"], :>=, 7.5
+    # In possession of it a request does I/O and waits for the GVL.
+    split = inspected.dig("requests", "split")
+    assert_operator lock["held_ms"], :<, split["io_ms"] + split["gvl_wait_ms"]
+    assert_operator lock["holds"], :>, 0.9 * inspected.dig("requests", "requests")
+
+    document = answered(predict("--workers", "1..2", "--threads", "1,4,8", "--cores", "2", "--json"))
+    most = document["points"].to_h { |point| [point["size"].values, point["most_per_s"]] }
+    assert_operator most.fetch([1, 8]), :<=, 1000 / 7.5
+    assert_operator most.fetch([1, 4]), :>, 1.3 * most.fetch([1, 1])
+    assert_operator most.fetch([2, 8]), :>, 1.3 * most.fetch([1, 8])
+    assert_match(/ the lock at config.ru:16 .* lets at most \d+ requests a second pass/, document["assumptions"].join("\n"))
+  end
+
   def test_too_few_requests_and_nothing_at_all
     traced(requests: 60) { |_server| nil }
     assert_refused predict, 3, %r{: \S+/flight: \d+ recorded requests are too few: at least 500 are needed: }
@@ -91,10 +111,10 @@ class PredictTest < PowerbandTest
     File.join(@dir, "flight")
   end
 
-  # The mixed application under Poisson arrivals at a rate that three threads carry on a busy machine too.
-  def traced(*load, requests: REQUESTS, **environment)
+  # An application under Poisson arrivals at a rate that three threads carry on a busy machine too.
+  def traced(*load, requests: REQUESTS, app: "mixed", **environment)
     env = environment.transform_keys(&:to_s)
-    server = puma(File.join(APPS, "mixed"), before: [BINARY, "run", "--flight-dir", flight_dir, "--"], threads: 3, env: env)
+    server = puma(File.join(APPS, app), before: [BINARY, "run", "--flight-dir", flight_dir, "--"], threads: 3, env: env)
     load = ["--rate", "60", "-n", requests.to_s] if load.empty?
     loaded = powerband("load", server.url, *load, "--no-keep-alive", "--quiet")
     assert_includes [0, 3], loaded.code, loaded.to_s # 3: the machine was too busy for figures of a load to be quoted

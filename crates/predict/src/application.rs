@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use capacity::sim::Work;
 use flight::Record;
 
-use crate::assumption::{Assumption, locks, taken_for_granted};
+use crate::assumption::{Assumption, locks, of_lock, taken_for_granted};
 use crate::cause::Signs;
 use crate::costs::{Costs, Known, costs};
 use crate::idle::without_idle;
 use crate::recorded::{Patterns, requests, sampled_one_in};
 use crate::server::Server;
+use crate::stations::{Lock, Stations};
 use crate::traced::{Size, Traced, traced};
 use crate::{Cold, Figures, PredictError, ProcessTrace, Selection, generation, reading};
 
@@ -30,6 +31,9 @@ pub struct Application {
     patterns: Patterns,
     processes: Vec<Origin>,
     pub(crate) assumptions: Vec<Assumption>,
+    /// Of each process; by the number of their station.
+    pub(crate) stations: usize,
+    locks: Vec<Lock>,
     /// As [`capacity::sim::Scenario`] has it.
     pub(crate) io_growth: f64,
     /// What else [`Costs::cold`] might be, for intervals.
@@ -90,7 +94,8 @@ impl Application {
         let ruby = header.ruby_version.clone();
         let size = Size::of(&server, &processes)?;
         let complete_from = complete_from(&processes);
-        let (mut taken, patterns) = requests(&processes, |record| {
+        let stations = Stations::of(&processes);
+        let (mut taken, patterns) = requests(&processes, &stations, |record| {
             wanted(record) && record.start_mono_ns >= complete_from
         });
         if taken.len() < selection.least {
@@ -127,6 +132,8 @@ impl Application {
         let recorded = recorded.ok_or(PredictError::NoRequests { jobs })?;
         let mut assumptions = vec![Assumption::IoConstant];
         assumptions.extend(about_locks);
+        let locks = stations.held(&work);
+        assumptions.extend(locks.iter().filter_map(of_lock));
         let one_in = sampled_one_in(&processes);
         assumptions.extend(taken_for_granted(
             &traced, &costs, &patterns, one_in, &taken,
@@ -149,6 +156,8 @@ impl Application {
             patterns,
             processes: processes.iter().map(Origin::of).collect(),
             assumptions,
+            stations: stations.count(),
+            locks,
             io_growth: 0.0,
             cold_draws: Vec::new(),
         })
@@ -209,6 +218,12 @@ impl Application {
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
         &self.assumptions
+    }
+
+    /// Locks of each process that are simulated.
+    #[must_use]
+    pub fn locks(&self) -> &[Lock] {
+        &self.locks
     }
 
     /// Its requests, in the order of arrival.

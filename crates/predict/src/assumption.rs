@@ -5,6 +5,7 @@ use std::fmt;
 use crate::costs::{ASSUMED_FRONT_NS, Costs, Known};
 use crate::recorded::{Patterns, Request};
 use crate::server::Kind;
+use crate::stations::Lock;
 use crate::steps::Locks;
 use crate::traced::Traced;
 
@@ -29,6 +30,8 @@ pub enum Assumption {
     FrontAssumed,
     HandOverUnknown,
     ColdAsTraced,
+    /// A lock of each process is simulated.
+    LockSimulated(Lock),
     LocksLeftOut {
         ms: f64,
     },
@@ -144,6 +147,17 @@ impl fmt::Display for Assumption {
                 "the cost of threads that move between cores is a part of the requests' CPU time, as it was in the trace: a \
                  configuration that keeps more cores busy takes less than predicted, and one that leaves more of them idle takes more"
             ),
+            Self::LockSimulated(Lock {
+                site,
+                wait_ms,
+                held_ms,
+                ..
+            }) => write!(
+                to,
+                "requests waited {wait_ms:.2} ms for the lock at {site} and held it for {held_ms:.2} ms: each process has one, and lets at most {:.0} \
+                 requests a second pass, however many threads it has",
+                1e3 / held_ms
+            ),
             Self::LocksLeftOut { ms } => write!(
                 to,
                 "requests waited {ms:.2} ms for locks, which is left out as a stall of the traced configuration: with more threads a process they would wait longer than predicted"
@@ -209,7 +223,7 @@ pub(crate) fn locks(all: &[Request]) -> (Locks, Option<Assumption>) {
     let mean = |of: &mut dyn Iterator<Item = &Request>| {
         let (mut sum_ns, mut count) = (0, 0);
         for request in of {
-            sum_ns += request.sums.lock_ns;
+            sum_ns += request.stall_ns;
             count += 1;
         }
         (count >= 30).then(|| sum_ns as f64 / f64::from(count) / 1e6)
@@ -234,6 +248,12 @@ pub(crate) fn locks(all: &[Request]) -> (Locks, Option<Assumption>) {
             worth_a_word.then_some(Assumption::LocksLeftOut { ms: every }),
         ),
     }
+}
+
+/// Of a lock that requests waited for for more than a part of what they held it.
+pub(crate) fn of_lock(lock: &Lock) -> Option<Assumption> {
+    let notable = lock.wait_ms > MUCH_LOCK * lock.held_ms;
+    notable.then(|| Assumption::LockSimulated(lock.clone()))
 }
 
 pub(crate) fn taken_for_granted(

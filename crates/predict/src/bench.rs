@@ -90,6 +90,8 @@ pub struct Prediction {
     pub utilisation_gvl: f64,
     pub utilisation_cores: f64,
     pub utilisation_threads: f64,
+    /// Of the busiest lock.
+    pub utilisation_lock: f64,
     /// In the order of arrival.
     pub response_ns: Vec<u64>,
 }
@@ -109,17 +111,19 @@ impl Prediction {
             utilisation_gvl: outcome.gvl_utilisation,
             utilisation_cores: outcome.core_utilisation,
             utilisation_threads: outcome.thread_utilisation,
+            utilisation_lock: outcome.station_utilisation,
             response_ns: outcome.response_ns,
         })
     }
 
-    /// Of GVL, cores and threads, the busiest: where it nears 1 the queue has no end, and response times say how long the
+    /// Of GVL, cores, locks and threads, the busiest: where it nears 1 the queue has no end, and response times say how long the
     /// simulation was rather than anything else.
     #[must_use]
     pub fn busiest(&self) -> f64 {
         self.utilisation_gvl
             .max(self.utilisation_cores)
             .max(self.utilisation_threads)
+            .max(self.utilisation_lock)
     }
 
     /// Whether response times are of a queue without an end.
@@ -387,6 +391,7 @@ impl Bench {
         scenario.discipline = self.server.discipline();
         scenario.cluster = self.server.waits_when_busy(cluster);
         scenario.quota = self.machine.quota;
+        scenario.stations = vec![1; self.application.stations];
         scenario.io_growth = self.application.io_growth;
         scenario.keep_alive =
             self.machine.keep_alive.or(costs.kept).unwrap_or(false) && self.server.has_threads();

@@ -7,8 +7,10 @@ use flight::events::{Mode, RequestBursts, bursts};
 use flight::{Header, Record};
 
 use crate::ProcessTrace;
+use crate::course::{course, lead, leads};
 use crate::server_overhead::ServerOverhead;
-use crate::steps::{Locks, Piece, Sums, course, steps, stretched, typical};
+use crate::stations::Stations;
+use crate::steps::{Locks, Piece, Sums, steps, stretched, typical};
 
 /// How many requests have their steps from where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub(crate) struct Request {
     /// Requests in flight in its process when it began, itself included.
     pub busy_threads: u16,
     pub sums: Sums,
+    /// Of its waits for locks, those for what is no station.
+    pub stall_ns: u64,
     /// Of its thread, the server's part included; `None` where it was not measured.
     pub thread_ns: Option<u64>,
     /// Parsing, by the clock, and the GVL held outside the application.
@@ -73,19 +77,16 @@ impl Request {
 /// The requests that `wanted` takes, in the order of their arrival.
 pub(crate) fn requests(
     processes: &[ProcessTrace],
+    stations: &Stations,
     wanted: impl Fn(&Record) -> bool,
 ) -> (Vec<Request>, Patterns) {
     let mut found = Vec::new();
     let mut patterns = Patterns::default();
     let mut courses = Courses::default();
-    let sampled: Vec<HashMap<u64, Vec<Piece>>> = processes
-        .iter()
-        .map(|process| {
-            let own = own_courses(process);
-            courses.learn(process, &own);
-            own
-        })
-        .collect();
+    let sampled = own_courses(processes, stations);
+    for (process, own) in processes.iter().zip(&sampled) {
+        courses.learn(process, own);
+    }
     for (process, own) in processes.iter().zip(&sampled) {
         let server_ns = typical_server_ns(process);
         for record in process.flight.records.iter().filter(|r| wanted(r)) {
@@ -127,6 +128,7 @@ fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical_ns: u64
         queue_ns: record.queue_ns,
         busy_threads: record.busy_threads,
         sums: sums(record),
+        stall_ns: Sums::of(&pieces).lock_ns,
         thread_ns: header.measures("cpu_ns").then_some(record.cpu_ns),
         parse_ns,
         server_ns: server_ns(header, record).unwrap_or(typical_ns),
@@ -178,16 +180,25 @@ pub(crate) fn sampled_one_in(processes: &[ProcessTrace]) -> Option<u32> {
     each.collect::<Option<Vec<u32>>>()?.into_iter().max()
 }
 
-/// By `start_mono_ns`, which no two requests of a process share. A trace of everything has them as well.
-fn own_courses(process: &ProcessTrace) -> HashMap<u64, Vec<Piece>> {
-    let events = [&process.trace, &process.bursts];
-    let found = events
-        .into_iter()
-        .flatten()
-        .flat_map(|events| bursts(events).requests);
-    found
-        .map(|found: RequestBursts| (found.start_mono_ns, course(&found.bursts)))
-        .collect()
+/// Of each process, by `start_mono_ns`, which no two requests of a process share. A trace of everything has them as well.
+fn own_courses(processes: &[ProcessTrace], stations: &Stations) -> Vec<HashMap<u64, Vec<Piece>>> {
+    let own = |(nth, process): (usize, &ProcessTrace)| {
+        let events = [&process.trace, &process.bursts];
+        let found = events
+            .into_iter()
+            .flatten()
+            .flat_map(|events| bursts(events).requests);
+        let stations = stations.of_process(nth);
+        found
+            .map(|found: RequestBursts| (found.start_mono_ns, course(&found.bursts, &stations)))
+            .collect()
+    };
+    let mut all: Vec<HashMap<u64, Vec<Piece>>> = processes.iter().enumerate().map(own).collect();
+    let leads = leads(all.iter().flat_map(HashMap::values));
+    for pieces in all.iter_mut().flat_map(HashMap::values_mut) {
+        lead(pieces, &leads);
+    }
+    all
 }
 
 /// Courses by endpoint, of all processes.

@@ -103,7 +103,7 @@ impl ServerOverhead {
 fn held(piece: &Piece) -> u64 {
     match *piece {
         Piece::Held(ns) => ns,
-        Piece::Away(_) | Piece::Lock(_) | Piece::Answer => 0,
+        _ => 0,
     }
 }
 
@@ -120,6 +120,8 @@ impl Shapes {
             Piece::Away(_) => 1,
             Piece::Lock(_) => 2,
             Piece::Answer => 3,
+            // The server's own pieces have no locks of the application.
+            Piece::Take { .. } | Piece::Give(_) => 4,
         };
         let shape: Vec<u8> = pieces.iter().map(kind).collect();
         self.found.entry(shape).or_default().push(pieces);
@@ -138,7 +140,7 @@ impl Shapes {
         let all = |at: usize| {
             let one = |pieces: &Vec<Piece>| match pieces[at] {
                 Piece::Held(ns) | Piece::Away(ns) | Piece::Lock(ns) => ns,
-                Piece::Answer => 0,
+                Piece::Take { .. } | Piece::Give(_) | Piece::Answer => 0,
             };
             most.iter().map(one).collect::<Vec<u64>>()
         };

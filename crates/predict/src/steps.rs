@@ -1,7 +1,6 @@
 //! What a request does itself, out of what happened to it: its steps without its stalls.
 
-use capacity::sim::Step;
-use flight::events::{Burst, Doing};
+use capacity::sim::{Station, Step};
 
 /// A piece of a request's course that is no wait for the GVL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,47 +9,22 @@ pub(crate) enum Piece {
     Held(u64),
     /// It had given it up, and was not ready.
     Away(u64),
-    /// It waited for a lock, or for a thread that worked for it.
+    /// It waited for a lock that is no station, or for a thread that worked for it.
     Lock(u64),
+    /// It takes a lock, for which it had waited or not, and gives it back.
+    Take {
+        station: Station,
+        waited: bool,
+    },
+    Give(Station),
     /// The client has its answer.
     Answer,
 }
 
-/// The GVL is taken from a thread that has run for a quantum of 100 ms, less a tick of 10 ms; with what the clock may be off.
-const LEAST_QUANTUM_NS: u64 = 85_000_000;
-/// A thread that is preempted is ready again as soon as it has given the GVL up.
-const AT_ONCE_NS: u64 = 50_000;
 /// The typical course has at most so many waits: `yields` counts preemptions as well.
 const MOST_WAITS: u64 = 64;
 /// System calls this short are the kernel's work rather than a wait.
 const SYSTEM_CALL_NS: u64 = 100_000;
-
-/// The pieces of what was recorded. Waiting for the GVL is left out, and so is preemption: two held pieces around it are one.
-pub(crate) fn course(bursts: &[Burst]) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::with_capacity(bursts.len());
-    let mut ran_ns = 0;
-    for (at, burst) in bursts.iter().enumerate() {
-        let then_waits = || {
-            bursts
-                .get(at + 1)
-                .is_some_and(|next| next.doing == Doing::Waiting)
-        };
-        match burst.doing {
-            Doing::Running => {
-                ran_ns = burst.ns;
-                match pieces.last_mut() {
-                    Some(Piece::Held(ns)) => *ns += burst.ns,
-                    _ => pieces.push(Piece::Held(burst.ns)),
-                }
-            }
-            Doing::Waiting => {}
-            Doing::Io if burst.ns <= AT_ONCE_NS && ran_ns >= LEAST_QUANTUM_NS && then_waits() => {}
-            Doing::Io => pieces.push(Piece::Away(burst.ns)),
-            Doing::Lock => pieces.push(Piece::Lock(burst.ns)),
-        }
-    }
-    pieces
-}
 
 /// Sums of a course.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +42,7 @@ impl Sums {
                 Piece::Held(ns) => sums.held_ns += ns,
                 Piece::Away(ns) => sums.away_ns += ns,
                 Piece::Lock(ns) => sums.lock_ns += ns,
-                Piece::Answer => {}
+                Piece::Take { .. } | Piece::Give(_) | Piece::Answer => {}
             }
         }
         sums
@@ -108,7 +82,7 @@ pub(crate) fn stretched(pattern: &[Piece], to: Sums) -> Option<Vec<Piece>> {
         Piece::Held(ns) => Piece::Held(scaled(ns, own.held_ns, to.held_ns)),
         Piece::Away(ns) => Piece::Away(scaled(ns, own.away_ns, to.away_ns)),
         Piece::Lock(ns) => Piece::Lock(scaled(ns, own.lock_ns, to.lock_ns)),
-        Piece::Answer => Piece::Answer,
+        other @ (Piece::Take { .. } | Piece::Give(_) | Piece::Answer) => other,
     };
     Some(pattern.iter().map(piece).collect())
 }
@@ -147,6 +121,8 @@ pub(crate) fn steps(pieces: &[Piece], thread_ns: Option<u64>, locks: Locks) -> V
             Piece::Away(ns) => steps.push(Step::Io(ns)),
             Piece::Lock(ns) if locks == Locks::AsIo => steps.push(Step::Io(ns)),
             Piece::Lock(_) => {}
+            Piece::Take { station, .. } => steps.push(Step::Acquire(station)),
+            Piece::Give(station) => steps.push(Step::Release(station)),
             Piece::Answer => steps.push(Step::Answer),
         }
     }
@@ -185,7 +161,10 @@ fn native(pieces: &[Piece], mut native_ns: u64) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::course::course;
+    use flight::events::{Burst, Doing};
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     const MS: u64 = 1_000_000;
 
@@ -219,7 +198,7 @@ mod tests {
             burst(Doing::Running, 3),
         ];
         bursts[1].ns = 900;
-        let pieces = course(&bursts);
+        let pieces = course(&bursts, &BTreeMap::new());
         let held = |ms: u64| Step::Held(ms * MS);
         let io = |ms: u64| Step::Io(ms * MS);
         let left_out = steps(&pieces, cpu(105), Locks::LeftOut);
@@ -240,7 +219,11 @@ mod tests {
             burst(Doing::Running, 5),
         ];
         bursts[1].ns = 900;
-        let found = joined(&steps(&course(&bursts), cpu(10), Locks::LeftOut));
+        let found = joined(&steps(
+            &course(&bursts, &BTreeMap::new()),
+            cpu(10),
+            Locks::LeftOut,
+        ));
         assert_eq!(
             found,
             [Step::Held(5 * MS), Step::Io(900), Step::Held(5 * MS)]

@@ -322,6 +322,12 @@ impl<'a> Machine<'a> {
             quota.quota_ns as f64 / quota.period_ns as f64
         });
         let whole = |count: u128| count as f64 / (1_u64 << SPEED_BITS) as f64;
+        let stations = self.scenario.stations.len();
+        let full_ns = |station: usize| {
+            let own = self.stations.iter().skip(station).step_by(stations);
+            own.map(|state| state.full_ns(self.now_ns)).sum::<u64>()
+        };
+        let station_full_ns = (0..stations).map(full_ns).max().unwrap_or(0);
         let network_ns = self.scenario.overheads.network_ns;
         let mut response_ns = self.times_ns;
         for ns in response_ns.iter_mut().filter(|ns| **ns != REFUSED_NS) {
@@ -346,6 +352,7 @@ impl<'a> Machine<'a> {
                 f64::from(self.scenario.processes),
             ),
             core_utilisation: share(self.cores.done_ns(), self.scenario.cores.min(quota)),
+            station_utilisation: share(station_full_ns, f64::from(self.scenario.processes)),
             thread_utilisation: share(self.sums.busy_ns, f64::from(self.threads)),
         }
     }

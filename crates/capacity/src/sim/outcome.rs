@@ -41,6 +41,9 @@ pub struct Outcome {
     pub gvl_utilisation: f64,
     /// CPU time over what the cores, or the quota where it is less, could give.
     pub core_utilisation: f64,
+    /// The part of the span in which no place of the busiest station was free,
+    /// mean over processes.
+    pub station_utilisation: f64,
     /// The part of the span in which a serving thread had a request, mean over threads.
     pub thread_utilisation: f64,
 }

@@ -51,6 +51,9 @@ impl Default for Service {
 pub(super) struct StationState {
     pub free: u16,
     pub line: Fifo,
+    /// Since when no place is free, and how long that was so before.
+    since_ns: u64,
+    full_ns: u64,
 }
 
 impl StationState {
@@ -59,8 +62,30 @@ impl StationState {
         let own = places.iter().map(|&free| Self {
             free,
             line: Fifo::default(),
+            since_ns: 0,
+            full_ns: 0,
         });
         let own: Vec<Self> = own.collect();
         own.repeat(usize::from(processes))
+    }
+
+    pub fn take(&mut self, now_ns: u64) {
+        self.free -= 1;
+        if self.free == 0 {
+            self.since_ns = now_ns;
+        }
+    }
+
+    pub fn give(&mut self, now_ns: u64) {
+        self.full_ns = self.full_ns(now_ns);
+        self.free += 1;
+    }
+
+    /// How long no place was free.
+    pub fn full_ns(&self, now_ns: u64) -> u64 {
+        match self.free {
+            0 => self.full_ns + (now_ns - self.since_ns),
+            _ => self.full_ns,
+        }
     }
 }

@@ -126,6 +126,7 @@ impl Machine<'_> {
     /// Whether `thread` has a place now; else it stands in the line.
     fn acquire(&mut self, thread: u32, station: Station) -> bool {
         let bit = 1 << station.0;
+        let now_ns = self.now_ns;
         if self.services[thread as usize].holds & bit == 0 {
             let state = self.station(thread, station);
             if state.free == 0 {
@@ -139,7 +140,7 @@ impl Machine<'_> {
                 self.let_go(process);
                 return false;
             }
-            state.free -= 1;
+            state.take(now_ns);
         }
         let service = &mut self.services[thread as usize];
         service.holds |= bit;
@@ -150,6 +151,7 @@ impl Machine<'_> {
     /// The place goes to the first in the line.
     fn release(&mut self, thread: u32, station: Station) {
         let bit = 1 << station.0;
+        let now_ns = self.now_ns;
         let service = &mut self.services[thread as usize];
         if service.holds & bit == 0 {
             return;
@@ -160,7 +162,7 @@ impl Machine<'_> {
         let state = self.station(thread, station);
         state.line = line;
         let Some(next) = next else {
-            state.free += 1;
+            state.give(now_ns);
             return;
         };
         let service = &mut self.services[next as usize];

@@ -4,6 +4,7 @@ mod arithmetic;
 mod asking;
 mod checking;
 mod cold;
+mod locks;
 mod overheads;
 mod refusals;
 mod support;

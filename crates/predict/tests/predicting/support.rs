@@ -17,6 +17,9 @@ pub enum Did {
     Held(u64),
     Io(u64),
     Lock(u64),
+    /// It waited for the lock of row 1 of the table, or did I/O in possession of it.
+    Awaited(u64),
+    Locked(u64),
     GvlWait(u64),
     /// The quantum was over: it gave the GVL up and waited for it again.
     Preempted(u64),
@@ -66,7 +69,7 @@ impl Request {
 
     fn record(&self, index: u64, bursts: bool) -> Record {
         let io_ns = self.sum(|did| match *did {
-            Did::Io(ns) => ns,
+            Did::Io(ns) | Did::Locked(ns) => ns,
             Did::Preempted(_) => 1_000,
             _ => 0,
         });
@@ -75,12 +78,12 @@ impl Request {
             _ => 0,
         });
         let lock_wait_ns = self.sum(|did| match *did {
-            Did::Lock(ns) => ns,
+            Did::Lock(ns) | Did::Awaited(ns) => ns,
             _ => 0,
         });
         let yields = self.did.iter().filter(|did| match did {
             Did::Held(_) | Did::GvlWait(_) => false,
-            Did::Io(_) | Did::Lock(_) | Did::Preempted(_) => true,
+            _ => true,
         });
         let held_ns = self.held_ns();
         let server_held_us = self.parse_us + self.write_us;
@@ -136,6 +139,7 @@ impl Request {
         at(now, EventKind::RequestBegin { busy_threads });
         let mut waits = false;
         for did in &self.did {
+            let (mut row, mut held) = (0, 0);
             let (off, away_ns, wait_ns) = match *did {
                 Did::Held(ns) => {
                     if waits {
@@ -147,11 +151,19 @@ impl Request {
                 }
                 Did::Io(ns) => (Some(false), ns, 0),
                 Did::Lock(ns) => (Some(true), ns, 0),
+                Did::Awaited(ns) => {
+                    row = 1;
+                    (Some(true), ns, 0)
+                }
+                Did::Locked(ns) => {
+                    held = 1 << 1;
+                    (Some(false), ns, 0)
+                }
                 Did::Preempted(ns) => (Some(false), 1_000, ns),
                 Did::GvlWait(ns) => (None, 0, ns),
             };
             if let Some(lock) = off {
-                at(now, EventKind::gives_up(lock));
+                at(now, EventKind::Suspended { lock, row, held });
                 now += away_ns;
                 at(now, EventKind::Ready);
                 waits = true;
