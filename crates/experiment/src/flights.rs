@@ -1,7 +1,7 @@
 //! The agent's evidence: what the server really runs with, and where request time went.
 
 use flight::{Snapshot, Totals, Window};
-use run::{EndpointProfile, Profile, Settings, Split};
+use run::{EndpointProfile, LockProfile, Profile, Settings, Split};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -171,6 +171,7 @@ pub fn profile(window: &Window, locks_apart: bool, tree_cpu_ms: f64) -> Option<P
         held_ms,
         gvl_wait_ms: mean(totals.gvl_wait_ns)?,
         lock_wait_ms: lock_wait_ns.and_then(mean),
+        lock: lock(window),
         io_ms,
         cpu_ms: mean(totals.cpu_ns)?,
         tree_cpu_ms,
@@ -180,6 +181,23 @@ pub fn profile(window: &Window, locks_apart: bool, tree_cpu_ms: f64) -> Option<P
             f64::from(u16::MAX)
         },
         endpoints,
+    })
+}
+
+/// The one with the longest waits.
+fn lock(window: &Window) -> Option<LockProfile> {
+    let mean = |sum: u64| window.totals.per_request(sum).unwrap_or(0.0);
+    let named = window
+        .locks
+        .iter()
+        .filter(|((site, _), _)| !site.is_empty());
+    let ((site, _), lock) = named.max_by_key(|(_, lock)| lock.wait_ns)?;
+    let one = lock.objects == 1 && lock.holds > 0;
+    (lock.wait_ns > 0).then(|| LockProfile {
+        site: site.clone(),
+        wait_ms: mean(lock.wait_ns) / 1e6,
+        held_ms: one.then(|| lock.held_ns as f64 / lock.holds as f64 / 1e6),
+        holds_per_request: if one { mean(lock.holds) } else { 0.0 },
     })
 }
 
@@ -215,6 +233,32 @@ mod tests {
         assert!((profile.useful_threads - (1.0 + 7.0 / 6.0)).abs() < 1e-12);
         let endpoint = &profile.endpoints[0];
         assert_eq!((endpoint.lock_wait_ms, endpoint.io_ms), (Some(1.5), 3.5));
+    }
+
+    #[test]
+    fn the_lock_with_the_longest_waits_is_named() {
+        let lock = |wait_ns, holds, objects| flight::LockWindow {
+            wait_ns,
+            holds,
+            held_ns: holds * 5_000_000,
+            objects,
+        };
+        let at = |site: &str| (site.to_owned(), flight::LockKind::Mutex);
+        let mut window = window();
+        assert_eq!(profile(&window, true, 0.0).unwrap().lock, None);
+        window.locks = [
+            (at(""), lock(9_000_000, 0, 0)),
+            (at("lib/cache.rb:41"), lock(3_000_000, 4, 1)),
+            (at("lib/keyed.rb:7"), lock(2_000_000, 4, 3)),
+        ]
+        .into();
+        let found = profile(&window, true, 0.0).unwrap().lock.unwrap();
+        assert_eq!(found.site, "lib/cache.rb:41");
+        assert_eq!((found.wait_ms, found.held_ms), (1.5, Some(5.0)));
+        assert_eq!(found.holds_per_request, 2.0);
+        window.locks.remove(&at("lib/cache.rb:41"));
+        let several = profile(&window, true, 0.0).unwrap().lock.unwrap();
+        assert_eq!((several.held_ms, several.holds_per_request), (None, 0.0));
     }
 
     #[test]

@@ -253,6 +253,7 @@ impl Script {
             held_ms,
             gvl_wait_ms: 0.0,
             lock_wait_ms: None,
+            lock: None,
             io_ms,
             cpu_ms: held_ms,
             tree_cpu_ms: held_ms,

@@ -4,7 +4,7 @@ use crate::figures::{change_with_interval, counted, milliseconds};
 use crate::reading::{advised, baseline, baseline_word, called, decides};
 use crate::sheet::Sheet;
 use crate::tables;
-use run::{Document, EndpointProfile, Profile};
+use run::{Document, EndpointProfile, LockProfile, Profile};
 use std::fmt::Write;
 
 /// Lock wait is worth a sentence from this share of a request's time on.
@@ -54,13 +54,33 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
         .filter(|ms| *ms >= MUCH_LOCK_WAIT * profile.wall_ms)
     {
         sheet.prose(&format!(
-            "A request waits {} for a lock. That wait is not in this number: with more threads it becomes longer.",
-            milliseconds(Some(lock_wait_ms))
+            "A request waits {} for a lock. That wait is not in this number: with more threads it becomes longer.{}",
+            milliseconds(Some(lock_wait_ms)),
+            profile.lock.as_ref().map_or(String::new(), named)
         ));
     }
     if let Some(said) = held_beyond_cpu(document, profile) {
         sheet.prose(&said);
     }
+}
+
+/// Which lock, and what it lets pass.
+fn named(lock: &LockProfile) -> String {
+    let mut text = format!(
+        " The longest wait is at {}, {} a request",
+        lock.site,
+        milliseconds(Some(lock.wait_ms))
+    );
+    if let Some(held_ms) = lock.held_ms.filter(|_| lock.holds_per_request > 0.0) {
+        let per_s = 1e3 / (held_ms * lock.holds_per_request);
+        let _ = write!(
+            text,
+            ". A thread holds this lock for {} at a time: it lets {per_s:.0} requests a second of one process pass, however many threads the \
+             process has. Hold it for a shorter time, or run more processes, each of which has its own",
+            milliseconds(Some(held_ms))
+        );
+    }
+    text + "."
 }
 
 /// Why a request runs Ruby for longer than it takes CPU time, where that shows.

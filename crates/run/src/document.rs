@@ -245,6 +245,9 @@ pub struct Profile {
     /// older documents: then it is part of I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_wait_ms: Option<f64>,
+    /// The lock that requests waited for longest; absent where they waited for none, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<LockProfile>,
     /// Mean time off the GVL and not ready, ms, without the lock wait where that is known.
     pub io_ms: f64,
     /// Mean CPU time of the thread, ms; part of the above, never added.
@@ -255,6 +258,23 @@ pub struct Profile {
     pub useful_threads: f64,
     /// Where each endpoint's time goes, most total wall time first.
     pub endpoints: Vec<EndpointProfile>,
+}
+
+/// A lock of a profile. Each process has one of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LockProfile {
+    /// `lib/cache.rb:41`: where it was first waited for, outside the code of locks and pools.
+    pub site: String,
+    /// Mean wait for it, ms a request.
+    pub wait_ms: f64,
+    /// How long a thread held it at a time, mean, ms, waits for the GVL meanwhile included; absent where nobody holds it, as a
+    /// queue, and where a process has several at this line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ms: Option<f64>,
+    /// How often a request held it, mean; 0 where `held_ms` is absent.
+    pub holds_per_request: f64,
 }
 
 /// One endpoint of a profile.

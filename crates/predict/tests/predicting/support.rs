@@ -81,10 +81,8 @@ impl Request {
             Did::Lock(ns) | Did::Awaited(ns) => ns,
             _ => 0,
         });
-        let yields = self.did.iter().filter(|did| match did {
-            Did::Held(_) | Did::GvlWait(_) => false,
-            _ => true,
-        });
+        let yields = self.did.iter();
+        let yields = yields.filter(|did| !matches!(did, Did::Held(_) | Did::GvlWait(_)));
         let held_ns = self.held_ns();
         let server_held_us = self.parse_us + self.write_us;
         Record {

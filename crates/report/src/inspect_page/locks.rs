@@ -39,11 +39,10 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         let wall_ms = traffic.requests as f64 * traffic.wall.mean_ms;
         (count + traffic.requests, sum + wall_ms)
     });
-    for lock in &document.locks {
-        if lock.wait_ms >= WORTH_A_SENTENCE * wall_ms && count > 0 {
-            if let Some(sentence) = sentence(lock, lock.wait_ms / count as f64) {
-                sheet.labelled("- ", &sentence);
-            }
+    let much = |lock: &&Lock| lock.wait_ms >= WORTH_A_SENTENCE * wall_ms && count > 0;
+    for lock in document.locks.iter().filter(much) {
+        if let Some(sentence) = sentence(lock, lock.wait_ms / count as f64) {
+            sheet.labelled("- ", &sentence);
         }
     }
 }

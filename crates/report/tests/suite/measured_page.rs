@@ -2,7 +2,7 @@
 
 use crate::support::{flat, within, without_noise};
 use report::{Style, page};
-use run::{Contradiction, Document, EndpointProfile, Model, ModelKind, Settings};
+use run::{Contradiction, Document, EndpointProfile, LockProfile, Model, ModelKind, Settings};
 
 const PLAIN: Style = Style {
     width: 100,
@@ -65,6 +65,29 @@ fn lock_wait_has_a_column_and_is_not_io() {
     ] {
         assert!(text.contains(phrase), "{phrase:?} is missing: {text}");
     }
+}
+
+#[test]
+fn the_lock_is_named_with_what_it_lets_pass() {
+    let mut document = locked();
+    let lock = |held_ms, holds_per_request| LockProfile {
+        site: "lib/cache.rb:41".to_owned(),
+        wait_ms: 14.0,
+        held_ms,
+        holds_per_request,
+    };
+    document.profile.as_mut().unwrap().lock = Some(lock(Some(7.5), 1.0));
+    let text = read(&document);
+    let named = "it becomes longer. The longest wait is at lib/cache.rb:41, 14.0 ms a request. A thread holds this lock for 7.5 ms at a time: \
+                 it lets 133 requests a second of one process pass, however many threads the process has.";
+    assert!(text.contains(named), "{text}");
+    // Nobody holds a queue.
+    document.profile.as_mut().unwrap().lock = Some(lock(None, 0.0));
+    let text = read(&document);
+    assert!(
+        text.contains("lib/cache.rb:41, 14.0 ms a request. ") && !text.contains("holds this lock"),
+        "{text}"
+    );
 }
 
 /// As documents are that were written before the field was there.

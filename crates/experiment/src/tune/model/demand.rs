@@ -10,7 +10,11 @@ pub fn demand(profile: &Profile) -> Result<Demand, Stopped> {
     let native_ms = (profile.cpu_ms - profile.held_ms).max(0.0);
     let held_ms = (profile.tree_cpu_ms - native_ms).max(profile.cpu_ms.min(profile.held_ms));
     let io_ms = (profile.io_ms - native_ms).max(0.0);
+    let lock = profile.lock.as_ref();
+    let lock_ms = lock.map_or(0.0, |of| of.held_ms.unwrap_or(0.0) * of.holds_per_request);
     Demand::new(held_ms / 1e3, io_ms / 1e3, native_ms / 1e3)
+        // Waits for the GVL in possession of it are no I/O.
+        .and_then(|demand| demand.with_lock(lock_ms.min(io_ms) / 1e3))
         .map_err(|e| Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}")))
 }
 
