@@ -26,6 +26,8 @@ static struct tables {
 bool
 pb_sites_make(void)
 {
+    /* Those of a parent that was about to end when it forked. */
+    free(tables);
     tables = calloc(1, sizeof *tables);
     return tables != NULL;
 }

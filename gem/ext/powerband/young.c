@@ -21,6 +21,7 @@ static struct table {
 bool
 pb_young_make(void)
 {
+    free(table);
     table = calloc(1, sizeof *table);
     return table != NULL;
 }
