@@ -76,11 +76,12 @@ fn a_lock_lets_so_many_pass_however_many_threads_there_are() {
         1e3 / 13.0,
         0.01,
     );
+    close(full(&bench, 1, 1).utilisation_lock, 10.0 / 13.0, 0.01);
     for threads in [4, 8, 16] {
         let found = full(&bench, 1, threads);
         close(found.figures.throughput_per_s, 100.0, 0.15);
         assert!(found.figures.throughput_per_s < 100.0);
-        assert!(found.is_saturated(), "{}", found.busiest());
+        close(found.utilisation_lock, 1.0, 0.02);
     }
     close(full(&bench, 3, 8).figures.throughput_per_s, 300.0, 0.15);
     let locks = bench.application().locks();
