@@ -188,7 +188,7 @@ web-test: build
 contract:
 	cargo run --quiet --package powerband-run --example contract
 	cargo run --quiet --package powerband-knobs --example page
-	cargo run --quiet --package powerband-archive --example page
+	cargo run --quiet --package powerband-archive --example parquet_contract
 	cargo run --quiet --package powerband-experiment --example editor_schema
 
 # Grafana's dashboards, after a change of their table in crates/metrics/examples/dashboards.
