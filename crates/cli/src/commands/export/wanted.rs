@@ -85,9 +85,10 @@ impl Wanted {
         let scrapes = scrapes(args, &mut problems);
         let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let sent = args.otlp.is_some() || args.parquet.is_some();
-        let resource = sent
-            .then(|| resource_of(args, &mut wrong))
-            .unwrap_or_default();
+        let resource = match sent {
+            true => resource_of(args, &mut wrong),
+            false => Attributes::new(),
+        };
         let pushes = pushes(args, &resource, &mut wrong);
         let files = files(args, &resource, &mut wrong);
         if args.listen.is_none() && !sent {
