@@ -45,7 +45,7 @@ impl Pod {
         }
     }
 
-    /// The folders of the group, for whoever starts the server.
+    /// The folders of the group.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.group.folders().map(PathBuf::from).collect()
     }
@@ -161,31 +161,31 @@ mod tests {
     }
 
     #[test]
-    fn a_server_outside_or_a_changed_limit_is_told() {
+    fn a_server_outside_or_a_changed_limit_is_a_mismatch() {
         let folder = tempfile::tempdir().unwrap();
         let roots = roots(folder.path(), "cpu memory");
         let limits = overlay(&[(POD_CPUS, "0.5"), (POD_MEMORY, "1GiB")]);
         let pod = Pod::below(&roots, &limits).unwrap().unwrap();
         let group = &pod.folders()[0];
         fs::write(group.join("cgroup.procs"), "7\n8\n").unwrap();
-        let told = |pids: &[u32]| {
-            let mismatch = pod.not_taken(&pids.iter().copied().collect());
-            mismatch.map(|mismatch| mismatch.to_string())
+        let mismatch = |pids: &[u32]| {
+            let found = pod.not_taken(&pids.iter().copied().collect());
+            found.map(|found| found.to_string())
         };
-        assert_eq!(told(&[7, 8]), None);
-        let outside = told(&[7, 9]).unwrap();
+        assert_eq!(mismatch(&[7, 8]), None);
+        let outside = mismatch(&[7, 9]).unwrap();
         assert!(
             outside.contains("pod.cpus=0.5, pod.memory=1GiB")
                 && outside.contains("process 9 outside"),
             "{outside}"
         );
         fs::write(group.join("cpu.max"), "max 100000\n").unwrap();
-        let changed = told(&[7]).unwrap();
+        let changed = mismatch(&[7]).unwrap();
         assert!(changed.contains("runs with pod.memory=1GiB"), "{changed}");
     }
 
     #[test]
-    fn a_kill_is_told_with_the_limit() {
+    fn a_kill_is_named_with_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let roots = roots(folder.path(), "cpu memory");
         let limits = overlay(&[(POD_CPUS, "2"), (POD_MEMORY, "256MiB")]);

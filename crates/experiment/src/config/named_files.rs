@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_not_there_are_told() {
+    fn files_that_are_not_there_are_problems() {
         let files = NamedFiles {
             nginx: asked("no-such.conf"),
             kamal: asked("no-such.yml"),
@@ -146,17 +146,17 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");
         let found = files.resolved(ServerKind::Puma, &here, &mut problems);
         assert_eq!(found.procfile, Some(here.join("server.rs")));
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let words = [
             "no-such.conf cannot be read",
             "no-such.yml cannot be read",
             "no Apache",
             "no name of a unit",
         ];
-        for (told, words) in told.iter().zip(words) {
-            assert!(told.contains(words), "{told}");
+        for (said, words) in said.iter().zip(words) {
+            assert!(said.contains(words), "{said}");
         }
-        assert_eq!(told.len(), words.len(), "{told:?}");
+        assert_eq!(said.len(), words.len(), "{said:?}");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::names::{POD_CPUS, POD_MEMORY};
 
 pub const KNOBS: &[Knob] = &[
     Knob {
-        caution: "A core that the quota takes away is no core of its own: threads and workers that run at once use the quota up early in \
-                  each period and then stand still together.",
+        caution: "Threads and workers that compute at once use the quota up early in each period, and then stand still together until the \
+                  next.",
         ..Knob::plain(
             POD_CPUS,
             (Place::Group, "cpu.max"),
