@@ -100,7 +100,7 @@ bench-agent: bootstrap
 bench-simulate:
 	cargo run --quiet --release --locked --package powerband-capacity --example simulate
 
-# The search on simulated servers with a known best configuration, against the usual ways: half a minute after the build.
+# The search on simulated servers with a known best configuration, against the usual ways: six minutes after the build.
 bench-search:
 	cargo run --quiet --release --locked --package powerband-search --example simulated -- $(PROBLEMS)
 

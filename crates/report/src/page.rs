@@ -380,6 +380,7 @@ fn of_stage(stage: &str) -> &str {
         "neighbours" => "of what lies next to the best of these",
         "screen" => "with many knobs changed at once",
         "race" => "of elimination rounds with what these suggest together",
+        "refine" => "of what all trials together promise most of",
         "around" => "of the best with one change taken out or put in",
         "together" => "of these changes together",
         "confirm" => "of the comparison that decides",

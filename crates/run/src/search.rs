@@ -37,7 +37,7 @@ pub struct SearchedKnob {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StageTrials {
-    /// `candidates`, `neighbours`, `screen`, `race`, `around`, `together` or `confirm` (docs/method.md).
+    /// `candidates`, `neighbours`, `screen`, `race`, `refine`, `around`, `together` or `confirm` (docs/method.md).
     pub stage: String,
     /// Failed ones included.
     pub trials: u32,

@@ -7,7 +7,7 @@
 
 mod change;
 
-use change::Change;
+pub use change::Change;
 
 use crate::known::Known;
 use crate::race::Race;
@@ -61,6 +61,8 @@ pub struct AblationInput<'a> {
     pub log_memory: Option<f64>,
     pub log_memory_limit: Option<f64>,
     pub objective: Objective,
+    /// Whether the centre is only measured without each of its changes: where other stages look for what it lacks.
+    pub only_without: bool,
 }
 
 /// What one factor does by two sorts of evidence may differ: the screen averages over the others, here they are as they
@@ -104,7 +106,8 @@ impl Ablation {
         let put_in = input.moves(centre).into_iter();
         let put_in = put_in.chain(forth.into_iter().map(|(change, _)| change));
         let mut changes: Vec<Change> = Vec::new();
-        for change in back.chain(put_in.filter(possible)) {
+        let put_in = put_in.filter(|change| !input.only_without && possible(change));
+        for change in back.chain(put_in) {
             if changes.len() + 1 < most && !changes.iter().any(|other| other.is(&change)) {
                 changes.push(change);
             }
@@ -276,7 +279,7 @@ impl Ablation {
     }
 
     /// Whether the centre without this change needs more memory in every block than with it in any, or more processes.
-    fn saves(&self, factor: usize) -> bool {
+    pub fn saves(&self, factor: usize) -> bool {
         let Some(nth) = self
             .changes
             .iter()

@@ -42,10 +42,10 @@ pub fn rated(race: &Race, limit: Option<f64>) -> Vec<(usize, f64)> {
 
 /// What an arm that is not shown to keep the limits has to be better by, as a logarithm: the confirmation has to show it,
 /// and without that nothing is claimed.
-const HANDICAP: f64 = 0.05;
+pub const HANDICAP: f64 = 0.03;
 
 /// Memory repeats within a few per cent: closer to its limit than this, a few trials more may well be beyond it.
-const ROOM: f64 = 0.02;
+pub const ROOM: f64 = 0.02;
 
 /// The best by its estimate.
 pub fn best(race: &Race, limit: Option<f64>) -> Option<usize> {
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn at_the_edge_of_the_limit_an_arm_has_to_be_clearly_better() {
         let arms = |lead: f64| [(0.0, 1.0), (0.10, 1.5), (0.10 + lead, 1.995)];
-        assert_eq!(chosen(&arms(0.04), Some(2.0)), 1);
+        assert_eq!(chosen(&arms(0.02), Some(2.0)), 1);
         assert_eq!(chosen(&arms(0.10), Some(2.0)), 2);
     }
 }

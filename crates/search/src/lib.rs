@@ -9,6 +9,7 @@
 
 mod ablation;
 mod candidates;
+mod cholesky;
 mod choose;
 mod confirm;
 mod design;
@@ -21,11 +22,15 @@ mod observation;
 mod outcome;
 mod plan;
 mod proposals;
+mod prospects;
 mod race;
+mod risk;
+mod round;
 mod rules;
 mod screen;
 mod search;
 mod space;
+mod surrogate;
 
 pub use design::MOST_FACTORS;
 pub use error::SearchError;

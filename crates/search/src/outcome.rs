@@ -16,6 +16,8 @@ pub enum Stage {
     Screen,
     /// The combinations that these two suggest, and factors of many levels.
     Race,
+    /// Rounds of the best so far and of what all trials together promise most of.
+    Refine,
     /// The best and what lies one change away: without each of its changes, and with each that it has not.
     Ablation,
     /// What that suggests, where it is more than one change.
@@ -143,6 +145,8 @@ pub struct Fate {
 pub enum End {
     /// Two trials failed and none succeeded.
     Failed,
+    /// Its only trial failed.
+    FailedOnce,
     BreaksALimit,
     /// Left a race after this block, behind that point.
     Behind {

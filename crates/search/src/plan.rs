@@ -33,7 +33,7 @@ impl Shape {
             Stage::Candidates => self.candidates as u32 * self.race_blocks,
             Stage::Screen => 2 * self.pairs as u32,
             Stage::Race => self.arms as u32 * self.race_blocks,
-            Stage::Neighbours | Stage::Ablation | Stage::Together => 0,
+            Stage::Neighbours | Stage::Refine | Stage::Ablation | Stage::Together => 0,
             Stage::Confirm => 2 * self.blocks,
         }
     }

@@ -1,5 +1,7 @@
 //! The search as its caller sees it: what to measure, what was observed, and what is kept.
 
+mod beliefs;
+mod refine;
 mod stages;
 
 use crate::ablation::Ablation;
@@ -8,7 +10,9 @@ use crate::known::Known;
 use crate::noise::Scatter;
 use crate::plan::{Shape, Wanted, fit, least_with_screen};
 use crate::race::Race;
+use crate::round::Round;
 use crate::screen::Screen;
+use crate::surrogate::{Spread, Trial};
 use crate::{
     Ask, Block, Claim, Effect, Fate, Foreseen, How, LeftOut, Observation, Outcome, Point,
     Proposals, Rules, SearchError, Space, Stage, Standing, Step, design,
@@ -23,6 +27,8 @@ enum Now {
     Ablation(Ablation),
     /// The race of what a look round has suggested.
     Together(Race),
+    /// What all trials together promise most of.
+    Refine(Round),
     Confirm(Confirm),
     Done(Box<Outcome>),
 }
@@ -51,6 +57,11 @@ pub struct Search {
     standings: BTreeMap<Point, Standing>,
     climbs: u32,
     left_out: Vec<LeftOut>,
+    /// Every trial so far, and the blocks that they were in.
+    evidence: Vec<Trial>,
+    blocks: u32,
+    /// What the trials suggest, of score and memory; fitted at the first round of a stage, and kept in the others.
+    spreads: [Option<Spread>; 2],
 }
 
 impl Search {
@@ -132,6 +143,9 @@ impl Search {
             fates: Vec::new(),
             standings: BTreeMap::new(),
             climbs: 0,
+            evidence: Vec::new(),
+            blocks: 0,
+            spreads: [None; 2],
         };
         if wanted.candidates == 0 {
             search.known = vec![Known {
@@ -151,6 +165,7 @@ impl Search {
             Now::Ablation(ablation) => ablation.race.block(),
             Now::Confirm(confirm) => confirm.race.block(),
             Now::Screen(screen) => screen.block(),
+            Now::Refine(round) => round.block(),
             Now::Done(outcome) => return Ask::Done(outcome.clone()),
         };
         match block {
@@ -192,6 +207,7 @@ impl Search {
             Now::Ablation(ablation) => ablation.race.tell(told, &self.rules, stays),
             Now::Confirm(confirm) => confirm.tell(told, &self.rules, block.number),
             Now::Screen(screen) => screen.tell(told, spare, &self.space),
+            Now::Refine(round) => round.tell(),
             Now::Done(_) => return Err(SearchError::Done),
         }
         self.go_on(block.number)
@@ -199,7 +215,13 @@ impl Search {
 
     fn count(&mut self, block: &Block, told: &[Option<Observation>]) {
         *self.trials.entry(block.stage).or_default() += told.len() as u32;
+        self.blocks += 1;
         for (point, seen) in block.points.iter().zip(told) {
+            self.evidence.push(Trial {
+                block: self.blocks,
+                point: point.clone(),
+                seen: *seen,
+            });
             if let Some(seen) = seen {
                 self.standings.insert(point.clone(), seen.standing);
             }

@@ -122,6 +122,18 @@ impl Space {
             .map(|(index, _)| index)
     }
 
+    /// Where the levels of each factor begin when the levels of all factors are numbered in a row.
+    pub(crate) fn offsets(&self) -> Vec<usize> {
+        let mut next = 0;
+        let levels = self.factors.iter().map(|factor| factor.levels.len());
+        levels
+            .map(|levels| {
+                next += levels;
+                next - levels
+            })
+            .collect()
+    }
+
     /// The level of a screened factor that does not run today.
     pub(crate) fn alternative(&self, factor: usize) -> usize {
         1 - self.factors[factor].baseline

@@ -165,6 +165,7 @@ fn measured_as(stage: search::Stage) -> Stage {
         search::Stage::Candidates
         | search::Stage::Neighbours
         | search::Stage::Race
+        | search::Stage::Refine
         | search::Stage::Ablation
         | search::Stage::Together => Stage::Race,
     }
@@ -191,6 +192,9 @@ fn announcement(block: &Block, searched: &Searched) -> String {
             "elimination rounds of {} that this suggests",
             run::counted(arms, "configuration")
         ),
+        search::Stage::Refine => {
+            "trying what all trials together promise most of, next to the best".to_owned()
+        }
         search::Stage::Ablation => "measuring the best without each of its changes".to_owned(),
         search::Stage::Together => "elimination rounds of those changes together".to_owned(),
         search::Stage::Confirm => {

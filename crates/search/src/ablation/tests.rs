@@ -38,6 +38,7 @@ fn looked(
         log_memory: None,
         log_memory_limit: limit,
         objective: Objective::Throughput,
+        only_without: false,
     };
     let mut ablation = Ablation::new(input, &centre, 16, 3).unwrap();
     let rules = Rules::default();

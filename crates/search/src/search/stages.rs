@@ -39,6 +39,7 @@ impl Search {
                 self.note(&race);
                 self.settle(&race)
             }
+            Now::Refine(round) if round.block().is_none() => self.refined(&round),
             Now::Confirm(confirm) if confirm.over(done) => {
                 self.finish(&confirm);
                 Ok(())
@@ -128,7 +129,8 @@ impl Search {
         }
     }
 
-    /// Once more where the effects are too uncertain to see one of the size of the margin, if the trials allow it.
+    /// Once more where the effects are too uncertain to see one of the size of the margin, if the trials allow it and no
+    /// refinement follows, in which trials say more.
     fn screen_again(&mut self, mut screen: Screen) -> Result<(), SearchError> {
         let errors = self.effects.iter().filter_map(|effect| effect.score);
         let least = errors
@@ -136,7 +138,8 @@ impl Search {
             .fold(f64::INFINITY, f64::min);
         let uncertain = least.is_finite() && least > self.rules.margin.ln_1p() / 2.0;
         let left = self.left(Stage::Screen);
-        if uncertain && screen.repeat(left, &self.space, self.seed) {
+        let may = uncertain && !self.refines();
+        if may && screen.repeat(left, &self.space, self.seed) {
             self.now = Now::Screen(screen);
             return Ok(());
         }
@@ -189,6 +192,9 @@ impl Search {
     }
 
     fn choose(&mut self, race: &Race) -> Result<(), SearchError> {
+        if self.refines() {
+            return self.refine(1);
+        }
         let baseline = self.space.baseline();
         let Some(chosen) = smallest_near_best(
             race,
@@ -218,13 +224,19 @@ impl Search {
         self.confirm(winner)
     }
 
-    fn look_around(&mut self, centre: Point, log_memory: Option<f64>) -> Result<(), SearchError> {
+    /// Whether a single factor is searched, of which every level was in the race.
+    pub(super) fn all_raced(&self) -> bool {
         let levels = self.space.factors.iter().map(|factor| factor.levels.len());
         let varied: Vec<usize> = levels.filter(|levels| *levels > 1).collect();
-        if let [levels] = varied.as_slice()
-            && *levels <= self.rules.most_arms
-        {
-            // All that lies round it was in the race.
+        matches!(varied.as_slice(), [levels] if *levels <= self.rules.most_arms)
+    }
+
+    pub(super) fn look_around(
+        &mut self,
+        centre: Point,
+        log_memory: Option<f64>,
+    ) -> Result<(), SearchError> {
+        if self.all_raced() {
             return self.confirm(centre);
         }
         let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
@@ -240,6 +252,7 @@ impl Search {
             log_memory,
             log_memory_limit: self.rules.log_memory_limit,
             objective: self.rules.objective,
+            only_without: self.refines(),
         };
         let most = self.arms_left(Stage::Ablation, 2 * self.rules.most_arms);
         // The suggestions that come of it want some, too.
@@ -255,12 +268,13 @@ impl Search {
                 self.now = Now::Ablation(ablation);
                 Ok(())
             }
+            None if self.refines() => self.reduce(1),
             None => self.confirm(centre),
         }
     }
 
     /// Trials that this stage may spend.
-    fn left(&self, stage: Stage) -> u32 {
+    pub(super) fn left(&self, stage: Stage) -> u32 {
         let spent: u32 = self.trials.values().sum();
         self.rules.trials.map_or(u32::MAX, |trials| {
             trials.saturating_sub(spent + self.shape.after(stage))
@@ -289,6 +303,10 @@ impl Search {
 
     fn ablated(&mut self, ablation: Ablation) -> Result<(), SearchError> {
         self.note(&ablation.race);
+        if self.refines() {
+            self.ablation = Some(ablation);
+            return self.reduce(1);
+        }
         let (variance, _) = self.scatter[0].variance();
         let mut suggested = ablation.suggested(
             &self.effects,
@@ -316,7 +334,7 @@ impl Search {
         }
     }
 
-    fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
+    pub(super) fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
         if let Some(ablation) = &self.ablation {
             self.steps = ablation.steps(&winner, self.rules.margin, self.rules.alpha);
         }

@@ -14,8 +14,13 @@ pub struct Played {
     pub best: f64,
     /// The same of points that are clear of the memory limit by 2 %, twice what a trial's memory scatters by.
     pub best_clear: f64,
+    #[allow(dead_code)] // For the tables alone.
     pub points: usize,
+    #[allow(dead_code)] // For the tables alone.
     pub race_blocks: u32,
+    /// Points that had a trial.
+    #[allow(dead_code)] // For the analysis alone.
+    pub tried: Vec<Point>,
 }
 
 pub fn seed_of(family: Family, nth: u64, seed: u64) -> u64 {
@@ -34,9 +39,13 @@ pub fn play(family: Family, nth: u64, seed: u64, trials: Option<u32>) -> Played 
     let proposals = problem.proposals.clone();
     let mut search = Search::new(problem.space.clone(), proposals, rules, nth).unwrap();
     let mut machine = Machine::new(&problem, rng);
+    let mut tried: Vec<Point> = Vec::new();
     let outcome = loop {
         match search.ask() {
-            Ask::Block(block) => search.tell(&machine.block(&block.points)).unwrap(),
+            Ask::Block(block) => {
+                search.tell(&machine.block(&block.points)).unwrap();
+                tried.extend(block.points);
+            }
             Ask::Done(outcome) => break *outcome,
         }
     };
@@ -62,6 +71,7 @@ pub fn play(family: Family, nth: u64, seed: u64, trials: Option<u32>) -> Played 
         best_clear,
         points,
         race_blocks,
+        tried,
     }
 }
 
@@ -84,16 +94,19 @@ impl Played {
     }
 
     /// The winner over the baseline, as a logarithm.
+    #[allow(dead_code)] // For the tables and the tests.
     pub fn gain(&self) -> f64 {
         let of = |point: &Point| self.problem.log_throughput(&point.0);
         of(&self.outcome.winner) - of(&self.problem.space.baseline())
     }
 
+    #[allow(dead_code)] // For the tables and the tests.
     pub fn claimed_better(&self) -> bool {
         self.outcome.claim == Claim::Better
     }
 
     /// The trials of a grid: every point in as many blocks as the search's race has.
+    #[allow(dead_code)] // For the tables and the tests.
     pub fn grid_trials(&self) -> usize {
         self.points * self.race_blocks as usize
     }

@@ -377,6 +377,7 @@ impl Searched {
         };
         match &fate.end {
             End::Failed => format!("failed twice ({stage})"),
+            End::FailedOnce => format!("failed once, and was not tried again ({stage})"),
             End::BreaksALimit => {
                 let standing = judge::standing(&self.arm(&fate.point).name, document);
                 let which = match standing.why {
@@ -444,6 +445,7 @@ fn word(stage: search::Stage) -> &'static str {
         search::Stage::Neighbours => "neighbours",
         search::Stage::Screen => "screen",
         search::Stage::Race => "race",
+        search::Stage::Refine => "refine",
         search::Stage::Ablation => "around",
         search::Stage::Together => "together",
         search::Stage::Confirm => "confirm",
