@@ -265,7 +265,7 @@ fn variables(
     };
     if let Some(env) = env.filter(|env| env.is_flow(text) && !items.iter().all(ours)) {
         said.push(format!(
-            "line {} sets other variables too, so it stays; set there {}.",
+            "line {} sets other variables too, so it stays; add {} there.",
             env.line(text),
             variables_by_hand(asked)
         ));
@@ -278,7 +278,7 @@ fn variables(
             Some(item) => {
                 let Some(node) = item.get("value") else {
                     said.push(format!(
-                        "line {}: {name} comes from elsewhere; set it there.",
+                        "line {}: the value of {name} comes from a source (valueFrom); set it in that source.",
                         item.line(text)
                     ));
                     continue;
@@ -347,7 +347,7 @@ pub fn finished(
         }
         Err(why) => {
             let text = format!(
-                "{why}, so the file stays as it is; set there {}.",
+                "{why}, so the file stays as it is; write {} there.",
                 by_hand()
             );
             notes.push(Note::new(path, text));

@@ -36,7 +36,7 @@ pub enum HostError {
     },
 
     #[error(
-        "no group above this process hands the controllers {controllers} down to groups below it"
+        "no control group above this process enables {controllers} for its children (cgroup.subtree_control)"
     )]
     NoController { controllers: String },
 

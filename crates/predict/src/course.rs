@@ -78,9 +78,10 @@ impl Course<'_> {
         }
     }
 
-    /// A thread that another one overtakes waits once more for the same lock.
+    /// A thread that another one overtakes waits once more for the same lock. One that did I/O since it took the lock has given
+    /// it back.
     fn waits(&mut self, burst: &Burst) {
-        if self.has.is_some_and(|(row, _)| row == burst.row) {
+        if self.has.is_some_and(|(row, _)| row == burst.row) && !self.did_io() {
             return;
         }
         self.look(burst.held);
@@ -92,6 +93,13 @@ impl Course<'_> {
             }
             _ => self.pieces.push(Piece::Lock(burst.ns)),
         }
+    }
+
+    /// Since it took a lock last.
+    fn did_io(&self) -> bool {
+        let pieces = self.pieces.iter().rev();
+        let mut since = pieces.take_while(|piece| !matches!(piece, Piece::Take { .. }));
+        since.any(|piece| matches!(piece, Piece::Away(_)))
     }
 
     /// Before it ran last.
@@ -137,7 +145,10 @@ pub(crate) fn leads<'a>(courses: impl Iterator<Item = &'a Vec<Piece>>) -> BTreeM
 
 /// Lets those that did not wait take the lock as long before they give the GVL up.
 pub(crate) fn lead(pieces: &mut Vec<Piece>, leads: &BTreeMap<Station, u64>) {
-    for at in 1..pieces.len() {
+    let mut at = 0;
+    // Each insertion makes the course longer.
+    while at + 1 < pieces.len() {
+        at += 1;
         let (
             Piece::Held(ns),
             Piece::Take {
@@ -225,6 +236,50 @@ mod tests {
                 held(6)
             ]
         );
+    }
+
+    #[test]
+    fn a_lock_that_is_waited_for_again_after_io_was_given_back() {
+        let (held, away, give) = (Piece::Held, Piece::Away, Piece::Give(LOCK));
+        let twice = [
+            run(2),
+            io(5, &[ROW]),
+            run(20),
+            wait(30, ROW),
+            run(1),
+            io(5, &[ROW]),
+            run(1),
+        ];
+        assert_eq!(
+            course(&twice, &stations()),
+            [
+                held(2),
+                take(false),
+                away(5),
+                give,
+                held(20),
+                take(true),
+                held(1),
+                away(5),
+                give,
+                held(1)
+            ]
+        );
+    }
+
+    #[test]
+    fn each_take_without_a_wait_has_its_lead() {
+        let leads = BTreeMap::from([(LOCK, 20)]);
+        let once = [
+            Piece::Held(50),
+            take(false),
+            Piece::Away(9),
+            Piece::Give(LOCK),
+        ];
+        let mut pieces = once.repeat(4);
+        lead(&mut pieces, &leads);
+        let led = pieces.iter().filter(|piece| **piece == Piece::Held(20));
+        assert_eq!(led.count(), 4);
     }
 
     #[test]

@@ -78,10 +78,16 @@ pub(crate) fn stretched(pattern: &[Piece], to: Sums) -> Option<Vec<Piece>> {
         0 => 0,
         _ => (u128::from(ns) * u128::from(to) / u128::from(own)) as u64,
     };
+    // The sum includes waits for locks that are taken in the simulation, and it is not known how much.
+    let takes = |piece: &Piece| matches!(piece, Piece::Take { .. });
+    let lock_ns = match pattern.iter().any(takes) {
+        true => own.lock_ns,
+        false => to.lock_ns,
+    };
     let piece = |piece: &Piece| match *piece {
         Piece::Held(ns) => Piece::Held(scaled(ns, own.held_ns, to.held_ns)),
         Piece::Away(ns) => Piece::Away(scaled(ns, own.away_ns, to.away_ns)),
-        Piece::Lock(ns) => Piece::Lock(scaled(ns, own.lock_ns, to.lock_ns)),
+        Piece::Lock(ns) => Piece::Lock(scaled(ns, own.lock_ns, lock_ns)),
         other @ (Piece::Take { .. } | Piece::Give(_) | Piece::Answer) => other,
     };
     Some(pattern.iter().map(piece).collect())
@@ -181,6 +187,37 @@ mod tests {
         let mut work = capacity::sim::Work::new();
         work.push(0, steps.iter().copied());
         work.steps(0).collect()
+    }
+
+    #[test]
+    fn a_course_with_a_simulated_lock_keeps_its_other_lock_waits() {
+        let station = capacity::sim::Station(0);
+        let take = Piece::Take {
+            station,
+            waited: true,
+        };
+        let pattern = [
+            Piece::Lock(5),
+            take,
+            Piece::Held(4),
+            Piece::Away(8),
+            Piece::Give(station),
+        ];
+        let to = Sums {
+            held_ns: 8,
+            away_ns: 16,
+            lock_ns: 25,
+        };
+        let doubled = [
+            Piece::Lock(5),
+            take,
+            Piece::Held(8),
+            Piece::Away(16),
+            Piece::Give(station),
+        ];
+        assert_eq!(stretched(&pattern, to).unwrap(), doubled);
+        let without = [Piece::Lock(5), Piece::Held(4), Piece::Away(8)];
+        assert_eq!(stretched(&without, to).unwrap()[0], Piece::Lock(25));
     }
 
     #[test]

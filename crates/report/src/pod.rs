@@ -8,11 +8,11 @@ use crate::tables::{NONE, table};
 use run::{ArmSummary, Document, Pod, Trial};
 
 const HEADING: &str = "What the limits of the pod did";
-const MEANING: &str = "Most/s per core: of the CPU quota, so that pods of different sizes are held against their price. Throttled: of the periods of \
-                       100 ms in which the server ran, those in which it used up its quota and stood still until the next one. Requests wait \
-                       for that time too: it is in the response times above, and in the time for which a request runs Ruby or waits to run \
-                       it. Stopped: how long that was in each second, summed over cores. Peak memory is the control group's, with the cache \
-                       of the files that the server reads, which the kernel takes back before it kills. Medians of the trials.";
+const MEANING: &str = "Most/s per core: the highest rate divided by the CPU quota, to compare pods of different sizes. Throttled: the share of the 100 ms \
+                       periods in which the server used up its quota and stood still until the next. This time is in the response times \
+                       above. Stopped: the time stood still in each second, summed over cores. Peak memory: of the control group, with \
+                       the cache of the files that the server reads; the kernel frees this cache before it kills. All are medians of \
+                       the trials.";
 
 /// The section; nothing where no configuration had limits.
 pub fn write(sheet: &mut Sheet, document: &Document) {

@@ -67,7 +67,7 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
 /// Which lock, and what it lets pass.
 fn named(lock: &LockProfile) -> String {
     let mut text = format!(
-        " The longest wait is at {}, {} a request",
+        " Requests wait most at {}: {} a request",
         lock.site,
         milliseconds(Some(lock.wait_ms))
     );

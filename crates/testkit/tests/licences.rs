@@ -127,12 +127,13 @@ fn named() -> BTreeSet<String> {
     let text = text_of("packaging/THIRD-PARTY.txt");
     let mut lines = text.lines();
     let mut found = BTreeSet::new();
-    // A rule, the licence, its users, an empty line, the text.
+    // A rule, the licence, its users with their indentation, an empty line, the text. A text may have rules, too.
     while lines
         .by_ref()
         .any(|line| line.len() == 80 && line.bytes().all(|byte| byte == b'-'))
     {
         let users = lines.by_ref().skip(1).take_while(|line| !line.is_empty());
+        let users = users.filter(|line| line.starts_with("  "));
         found.extend(users.map(|line| {
             let mut words = line.split_whitespace();
             format!("{} {}", words.next().unwrap(), words.next().unwrap())

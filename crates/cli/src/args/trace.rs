@@ -13,10 +13,10 @@ pub struct TraceArgs {
     /// Ruby's garbage collections one by one, from the log that the agent always keeps
     #[arg(long, conflicts_with_all = ["gvl", "duration", "output", "svg", "buffer", "keep"])]
     pub gc: bool,
-    /// Call sites whose objects become old, and those of which the most die young; of a sample of the objects that processes make
+    /// Sample objects: which lines make objects that become old, and which make the most that die young
     #[arg(long, conflicts_with_all = ["gvl", "gc", "output", "svg", "keep"])]
     pub survivors: bool,
-    /// With --survivors: sample one object in so many, by chance; fewer cost less and say less
+    /// With --survivors: sample one object in N on average; a larger N costs less and is less precise
     #[arg(long, value_name = "N", default_value_t = 512, requires = "survivors", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub every: u32,
     /// With --survivors: write a flame graph for https://www.speedscope.app

@@ -21,7 +21,7 @@ pub const KNOBS: &[Knob] = &[
         )
     },
     Knob {
-        caution: "The cache of the files that the server reads counts; swap is not given.",
+        caution: "The cache of the files that the server reads counts; no swap is allowed.",
         ..Knob::plain(
             POD_MEMORY,
             (Place::Group, "memory.max"),

@@ -79,20 +79,20 @@ fn class(kind: LockKind) -> &'static str {
 /// What to do about it; a queue or a pool has other remedies.
 fn sentence(lock: &Lock, each_ms: f64) -> Option<String> {
     let (site, kind) = (lock.site.as_ref()?, class(lock.kind?));
-    let waits = format!("{} ms a request at {site}", ms(each_ms));
+    let waits = format!("A request waits {} ms on average at {site}", ms(each_ms));
     Some(match (lock.held_ms, lock.most_per_s) {
         (Some(held_ms), Some(per_s)) => format!(
-            "{waits}: a thread holds this {kind} for {} ms at a time, so that each process can take it {} times a second at most. More threads \
-             bring nothing beyond that. Hold it for a shorter time (no I/O inside), or run more processes, each of which has its own.",
+            "{waits}. A thread that does I/O in this {kind} holds it for {} ms at a time, so each process can do that at most {} times a second, \
+             with any number of threads. Hold it for a shorter time (no I/O inside), or run more processes: each has one.",
             ms(held_ms),
             grouped(per_s as u64)
         ),
         (Some(held_ms), None) => format!(
-            "{waits}: threads hold one of several locks of class {kind} for {} ms at a time. Hold them for a shorter time (no I/O inside).",
+            "{waits}. Threads hold one of several locks of class {kind} for {} ms at a time. Hold them for a shorter time (no I/O inside).",
             ms(held_ms)
         ),
         (None, _) => format!(
-            "{waits}: they wait in a {kind} until another thread is done, or gives back what they wait for, such as a connection."
+            "{waits}. They wait in a {kind} for another thread, for example for a connection that it gives back."
         ),
     })
 }
@@ -121,7 +121,7 @@ mod tests {
     fn a_lock_is_named_with_what_it_lets_pass() {
         let one = sentence(&lock(), 6.0).unwrap();
         assert!(
-            one.starts_with("6.00 ms a request at lib/cache.rb:41: a thread holds this Mutex for 6.20 ms at a time, so that each process can take it 161 times a second at most. More threads bring nothing"),
+            one.starts_with("A request waits 6.00 ms on average at lib/cache.rb:41. A thread that does I/O in this Mutex holds it for 6.20 ms at a time, so each process can do that at most 161 times a second, with any number of threads."),
             "{one}"
         );
         let several = Lock {
@@ -143,7 +143,7 @@ mod tests {
         };
         let queue = sentence(&queue, 6.0).unwrap();
         assert!(
-            queue.contains("wait in a Queue until another thread"),
+            queue.contains("wait in a Queue for another thread"),
             "{queue}"
         );
         let other = Lock {

@@ -78,14 +78,14 @@ fn the_lock_is_named_with_what_it_lets_pass() {
     };
     document.profile.as_mut().unwrap().lock = Some(lock(Some(7.5), 1.0));
     let text = read(&document);
-    let named = "it becomes longer. The longest wait is at lib/cache.rb:41, 14.0 ms a request. A thread holds this lock for 7.5 ms at a time: \
+    let named = "it becomes longer. Requests wait most at lib/cache.rb:41: 14.0 ms a request. A thread holds this lock for 7.5 ms at a time: \
                  it lets 133 requests a second of one process pass, however many threads the process has.";
     assert!(text.contains(named), "{text}");
     // Nobody holds a queue.
     document.profile.as_mut().unwrap().lock = Some(lock(None, 0.0));
     let text = read(&document);
     assert!(
-        text.contains("lib/cache.rb:41, 14.0 ms a request. ") && !text.contains("holds this lock"),
+        text.contains("lib/cache.rb:41: 14.0 ms a request. ") && !text.contains("holds this lock"),
         "{text}"
     );
 }

@@ -30,7 +30,8 @@ pub struct Lock {
     pub held_ms: Option<f64>,
     /// The longest such time, ms.
     pub longest_held_ms: Option<f64>,
-    /// How often a second one such lock can be taken: 1 / `held_ms`. Absent where there are several at this line.
+    /// How often a second one such lock can be held for that long: 1 / `held_ms`. Holds in which the thread kept the GVL do not
+    /// count. Absent where there are several at this line.
     pub most_per_s: Option<f64>,
 }
 

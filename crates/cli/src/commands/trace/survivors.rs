@@ -190,10 +190,10 @@ fn read(one: &Asked) -> Result<Survivors, String> {
                 .to_owned()
         }
         SurvivorsState::Recording => {
-            "it served no request when its recording was over, with which it writes what it has".to_owned()
+            "it served no request after its recording ended, so it wrote nothing (a process writes with its next request)".to_owned()
         }
         SurvivorsState::Other(state) => {
-            format!("its agent says {state}, which this powerband does not know; use the version of the agent")
+            format!("its agent reports state {state}, which this powerband does not know; use the powerband version of its agent")
         }
     };
     Err(reason)
