@@ -260,7 +260,7 @@ pub struct Profile {
     pub endpoints: Vec<EndpointProfile>,
 }
 
-/// A lock of a profile. Each process has one of its own.
+/// A lock of a profile. Each process has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -269,7 +269,7 @@ pub struct LockProfile {
     pub site: String,
     /// Mean wait for it, ms a request.
     pub wait_ms: f64,
-    /// How long a thread held it at a time, mean, ms, waits for the GVL meanwhile included; absent where nobody holds it, as a
+    /// How long a thread held it at a time, mean, ms, waits for the GVL meanwhile included; absent where no thread holds it, as a
     /// queue, and where a process has several at this line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_ms: Option<f64>,

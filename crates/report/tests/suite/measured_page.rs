@@ -81,7 +81,7 @@ fn the_lock_is_named_with_what_it_lets_pass() {
     let named = "it becomes longer. Requests wait most at lib/cache.rb:41: 14.0 ms a request. A thread holds this lock for 7.5 ms at a time: \
                  it lets 133 requests a second of one process pass, however many threads the process has.";
     assert!(text.contains(named), "{text}");
-    // Nobody holds a queue.
+    // No thread holds a queue.
     document.profile.as_mut().unwrap().lock = Some(lock(None, 0.0));
     let text = read(&document);
     assert!(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A mutex or monitor that requests or jobs waited for, over all processes, each of which has one of its own; or a line of code at
+/// A mutex or monitor that requests or jobs waited for, over all processes (each has one); or a line of code at
 /// which they waited for something else. Only waits while a request was served count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -21,7 +21,7 @@ pub struct Lock {
     pub share_of_lock_wait: Option<f64>,
     /// The longest wait, ms.
     pub longest_wait_ms: f64,
-    /// Mutexes or monitors at this line in one process, at most. 0: it is none, so that nobody holds it.
+    /// Mutexes or monitors at this line in one process, at most. 0: it is none, so no thread holds it.
     pub objects: u32,
     /// How often a thread that held it gave the GVL up meanwhile, since the first wait for it.
     pub holds: u64,
