@@ -7,7 +7,7 @@ use crate::memory::{Held, RunsWith};
 use crate::position::{Position, Positions};
 use crate::process::{Process, Service, Writer};
 use crate::requests::Request;
-use flight::{FlightError, FlightFile, Header, Totals};
+use flight::{FlightError, FlightFile, Header, Tally, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ pub struct Intake {
     positions: Positions,
     counted: BTreeMap<String, Counts>,
     names: BTreeSet<Arc<str>>,
+    /// Unix time in nanoseconds from which it counts.
+    began_ns: u64,
     /// Unix time in nanoseconds at which the minute began.
     minute_ns: u64,
 }
@@ -41,6 +43,24 @@ pub struct Intake {
 struct Counts {
     requests: u64,
     endpoints: BTreeMap<u16, Totals>,
+}
+
+impl Counts {
+    fn of(tally: &Tally) -> Counts {
+        let endpoints = tally.endpoints.iter().map(|e| (e.index, e.totals));
+        Counts {
+            requests: tally.totals.requests,
+            endpoints: endpoints.collect(),
+        }
+    }
+}
+
+/// The files that are in the folder, also those that cannot be read now.
+struct Found {
+    /// Names and paths.
+    files: Vec<(String, PathBuf)>,
+    /// Every folder could be listed: what is not here was removed.
+    is_whole: bool,
 }
 
 /// Whether a live process's file, and its resident memory where it is known. `None` of a process that has ended.
@@ -54,17 +74,16 @@ impl Intake {
             positions,
             counted: BTreeMap::new(),
             names: BTreeSet::new(),
+            began_ns: now_ns,
             minute_ns: now_ns,
         };
-        for (name, file) in intake.files().unwrap_or_default() {
-            if let Ok(tally) = file.tally() {
-                let endpoints = tally.endpoints.iter().map(|e| (e.index, e.totals));
-                let counts = Counts {
-                    requests: tally.totals.requests,
-                    endpoints: endpoints.collect(),
-                };
-                intake.counted.insert(name, counts);
-            }
+        // What cannot be read now has its baseline from the first minute that reads it.
+        let found = intake.found().map(|found| found.files);
+        for (name, path) in found.unwrap_or_default() {
+            let tally = intake.open(path).and_then(|file| file.tally().ok());
+            intake
+                .counted
+                .extend(tally.map(|tally| (name, Counts::of(&tally))));
         }
         intake
     }
@@ -78,22 +97,27 @@ impl Intake {
     /// were read.
     ///
     /// # Errors
-    /// When the folder cannot be listed. Files that cannot be read are left out.
+    /// When the folder cannot be listed. A file that cannot be read is left to the next look, with its position.
     pub fn look(
         &mut self,
         days: &RangeInclusive<i64>,
         batch: &mut Batch,
     ) -> Result<bool, FlightError> {
-        let files = self.files()?;
-        let there: BTreeSet<&String> = files.iter().map(|(name, _)| name).collect();
-        self.positions.retain(|name, _| there.contains(name));
-        self.counted.retain(|name, _| there.contains(name));
-        for (name, file) in &files {
+        let found = self.found()?;
+        if found.is_whole {
+            let there: BTreeSet<&String> = found.files.iter().map(|(name, _)| name).collect();
+            self.positions.retain(|name, _| there.contains(name));
+            self.counted.retain(|name, _| there.contains(name));
+        }
+        for (name, path) in found.files {
             if batch.is_full() {
                 return Ok(false);
             }
+            let Some(file) = self.open(path) else {
+                continue;
+            };
             // A file that is damaged, or removed meanwhile, has no rows.
-            let _ = self.read_requests(name, file, days, batch);
+            let _ = self.read_requests(&name, &file, days, batch);
         }
         Ok(true)
     }
@@ -187,7 +211,10 @@ impl Intake {
         let seconds = now_ns.saturating_sub(from_ns) as f64 / 1e9;
         let from_us = (from_ns / 1_000) as i64;
         let mut rows: BTreeMap<(Service, Arc<str>), Counted> = BTreeMap::new();
-        for (name, file) in self.files()? {
+        for (name, path) in self.found()?.files {
+            let Some(file) = self.open(path) else {
+                continue;
+            };
             let Ok((header, totals)) = file.totals() else {
                 continue;
             };
@@ -204,11 +231,17 @@ impl Intake {
                     heap: header.heap,
                 });
             }
-            let before = self.counted.entry(name).or_default();
-            if totals.requests == before.requests {
+            let before = self.counted.get(&name);
+            if before.is_some_and(|before| totals.requests == before.requests) {
                 continue;
             }
             let Ok(tally) = file.tally() else { continue };
+            // Made before this exporter began, which could not read it then.
+            if before.is_none() && header.created_wall_ns < self.began_ns {
+                self.counted.insert(name, Counts::of(&tally));
+                continue;
+            }
+            let before = self.counted.entry(name).or_default();
             before.requests = tally.totals.requests;
             let service = Service::of(&tally.header, &self.wanted.writer);
             let measured = metrics::measured(&tally.header);
@@ -239,22 +272,24 @@ impl Intake {
         self.positions.get(name).copied().unwrap_or_default()
     }
 
-    /// Those of the application, with their names.
-    fn files(&self) -> Result<Vec<(String, FlightFile)>, FlightError> {
-        let mut files = Vec::new();
-        for path in flight::find(&self.wanted.folder)? {
-            let name = path.file_name().and_then(|name| name.to_str());
-            let Some(name) = name.map(str::to_owned) else {
-                continue;
-            };
-            let Ok(file) = FlightFile::open(path) else {
-                continue;
-            };
-            if self.is_wanted(&file) {
-                files.push((name, file));
-            }
-        }
-        Ok(files)
+    fn found(&self) -> Result<Found, FlightError> {
+        let paths = flight::find(&self.wanted.folder)?;
+        let is_file = |path: &PathBuf| path.extension().is_some_and(|end| end == "flight");
+        let is_whole = paths.iter().all(is_file);
+        let named = paths.into_iter().filter(is_file).filter_map(|path| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            Some((name, path))
+        });
+        Ok(Found {
+            files: named.collect(),
+            is_whole,
+        })
+    }
+
+    /// `None` of a file that cannot be read, or is of another application.
+    fn open(&self, path: PathBuf) -> Option<FlightFile> {
+        let file = FlightFile::open(path).ok()?;
+        self.is_wanted(&file).then_some(file)
     }
 
     fn is_wanted(&self, file: &FlightFile) -> bool {

@@ -172,3 +172,82 @@ fn a_folder_that_is_not_there_is_an_error() {
     let mut batch = Batch::default();
     assert!(intake.look(&ALWAYS, &mut batch).is_err());
 }
+
+/// A file that has a folder in its place cannot be opened, for root neither.
+fn hidden(path: &Path, during: impl FnOnce()) {
+    let aside = path.with_extension("aside");
+    fs::rename(path, &aside).unwrap();
+    fs::create_dir(path).unwrap();
+    during();
+    fs::remove_dir(path).unwrap();
+    fs::rename(&aside, path).unwrap();
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_for_one_look_is_read_and_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    copy("wide", folder);
+    let path = folder.join("wide.flight");
+    let (header, _) = FlightFile::open(&path).unwrap().totals().unwrap();
+    let own = flight::application_of(&header.app_root).to_owned();
+    for application in [None, Some(own)] {
+        let wanted = Wanted {
+            application,
+            ..wanted(folder)
+        };
+        let mut intake = Intake::new(wanted, Positions::new(), 0);
+        let mut batch = Batch::default();
+        intake.look(&ALWAYS, &mut batch).unwrap();
+        intake.minute(0, &ALWAYS, ENDED, &mut batch).unwrap();
+        assert!(!batch.requests.is_empty());
+        let mut again = Batch::default();
+        hidden(&path, || {
+            assert!(intake.look(&ALWAYS, &mut again).unwrap());
+            intake.minute(0, &ALWAYS, ENDED, &mut again).unwrap();
+        });
+        intake.look(&ALWAYS, &mut again).unwrap();
+        intake.minute(0, &ALWAYS, ENDED, &mut again).unwrap();
+        assert!(again.is_empty(), "{again:?}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_at_the_beginning_counts_from_its_first_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    copy("wide", folder);
+    let path = folder.join("wide.flight");
+    let (header, _) = FlightFile::open(&path).unwrap().totals().unwrap();
+    let now_ns = header.created_wall_ns + 1;
+    let mut intake = None;
+    hidden(&path, || {
+        intake = Some(Intake::new(wanted(folder), Positions::new(), now_ns));
+    });
+    let mut batch = Batch::default();
+    let mut intake = intake.unwrap();
+    intake.minute(now_ns, &ALWAYS, ENDED, &mut batch).unwrap();
+    assert!(batch.counted.is_empty(), "{batch:?}");
+}
+
+#[test]
+fn nothing_is_forgotten_while_the_folder_of_a_user_cannot_be_listed() {
+    use std::os::unix::fs::PermissionsExt;
+    let allow = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let root = tempfile::tempdir().unwrap();
+    allow(root.path(), 0o755);
+    let folder = root.path().join("1000");
+    fs::create_dir(&folder).unwrap();
+    copy("wide", &folder);
+    let mut intake = Intake::new(wanted(root.path()), Positions::new(), 0);
+    let mut batch = Batch::default();
+    intake.look(&ALWAYS, &mut batch).unwrap();
+    let positions = intake.positions().clone();
+    assert_eq!(positions.len(), 1);
+    allow(&folder, 0o000);
+    testkit::as_nobody(|| intake.look(&ALWAYS, &mut batch).unwrap());
+    allow(&folder, 0o700);
+    assert_eq!(*intake.positions(), positions);
+}
