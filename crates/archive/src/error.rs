@@ -21,7 +21,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     #[error(
-        "{path} does not say how far was read: {why}; remove it to begin anew, with every request that the flight files still have"
+        "{path}, which says how far the exporter has read, is damaged: {why}; remove it, and the exporter reads again every request that the flight files still have"
     )]
     Damaged { path: PathBuf, why: String },
     #[error("rows cannot be encoded: {0}")]

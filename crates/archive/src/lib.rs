@@ -10,6 +10,7 @@ mod counters;
 mod encode;
 mod error;
 mod intake;
+mod lock;
 mod memory;
 mod part;
 mod places;
@@ -23,6 +24,7 @@ mod sample;
 #[cfg(test)]
 mod sql;
 mod store;
+mod whole;
 
 pub use batch::{Batch, Lost};
 pub use collections::GC;

@@ -4,7 +4,7 @@ use crate::column::{Column, Value, integer};
 use flight::{CallKind, Header, PerCall};
 use std::sync::Arc;
 
-/// Who wrote a row, as the exporter was told.
+/// The exporter that wrote a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writer {
     /// The name of this host or pod.

@@ -1,10 +1,11 @@
 //! What is removed, so that the folder keeps its size: files of days that are too old, then the oldest until the rest fits.
 
 use crate::error::StoreError;
+use crate::lock;
 use crate::places::{EXPORTERS, Kept, found, named};
 use jiff::civil::Date;
 use jiff::{Timestamp, tz::TimeZone};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -45,20 +46,24 @@ pub fn prune(folder: &Path, limits: Limits) -> Result<usize, StoreError> {
 
 /// Removes what is kept of exporters that have written nothing since the oldest day.
 fn forget(folder: &Path, limits: Limits) {
+    let is_old = |path: &Path| {
+        let written = fs::metadata(path).and_then(|metadata| metadata.modified());
+        let day = written.ok().and_then(|at| Timestamp::try_from(at).ok());
+        day.is_some_and(|at| at.to_zoned(TimeZone::UTC).date() < limits.oldest_day)
+    };
     for (_, service) in named(&folder.join(EXPORTERS), "") {
         let entries = fs::read_dir(&service).into_iter().flatten().flatten();
-        for entry in entries {
-            let path = entry.path();
-            let written = entry.metadata().and_then(|metadata| metadata.modified());
-            let day = written.ok().and_then(|at| Timestamp::try_from(at).ok());
-            let is_old =
-                day.is_some_and(|at| at.to_zoned(TimeZone::UTC).date() < limits.oldest_day);
-            if !is_old || path.extension().is_none_or(|end| end != "json") {
+        for path in entries.map(|entry| entry.path()) {
+            if path.extension().is_none_or(|end| end != "json") || !is_old(&path) {
                 continue;
             }
             let lock = path.with_extension("lock");
-            let is_free = File::open(&lock).is_ok_and(|lock| lock.try_lock().is_ok());
-            if is_free {
+            // Held until both are removed: an exporter that starts meanwhile would lose its lock or its state.
+            let Ok(Some(_held)) = lock::taken(&lock) else {
+                continue;
+            };
+            // It may have run since.
+            if is_old(&path) {
                 let _ = fs::remove_file(&path);
                 let _ = fs::remove_file(&lock);
             }
@@ -88,6 +93,7 @@ mod tests {
     fn kept(day: &str, seconds: u64, bytes: u64) -> Kept {
         Kept {
             path: format!("{day}-{seconds}").into(),
+            instance: "a".to_owned(),
             unfinished: false,
             day: day.parse().unwrap(),
             modified: SystemTime::UNIX_EPOCH + Duration::from_secs(seconds),
@@ -148,13 +154,15 @@ mod tests {
             fs::write(&path, "x").unwrap();
             path
         };
-        let old = make("gc/service=shop/day=2026-11-01/a-1.parquet");
+        let old = make("gc/service=shop/day=2026-11-01/a-20261101T130000.000000Z.parquet");
         let others = [
             make("gc/service=shop/day=2026-11-01/notes.txt"),
-            make("gc/service=shop/day=yesterday/a-1.parquet"),
-            make("trials/service=shop/day=2026-11-01/a-1.parquet"),
-            make("gc/a-1.parquet"),
-            make("elsewhere/day=2026-11-01/a-1.parquet"),
+            // DuckDB's.
+            make("gc/service=shop/day=2026-11-01/data_0.parquet"),
+            make("gc/service=shop/day=yesterday/a-20261101T130000.000000Z.parquet"),
+            make("trials/service=shop/day=2026-11-01/a-20261101T130000.000000Z.parquet"),
+            make("gc/a-20261101T130000.000000Z.parquet"),
+            make("elsewhere/day=2026-11-01/a-20261101T130000.000000Z.parquet"),
         ];
         std::os::unix::fs::symlink(folder.join("elsewhere"), folder.join("gc/service=link"))
             .unwrap();

@@ -299,6 +299,7 @@ impl Planted {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
 

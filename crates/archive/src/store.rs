@@ -9,17 +9,19 @@
 //! ```
 //!
 //! Files are written next to their place, synced and renamed. Those of a commit and the positions that go with them become valid together:
-//! the positions' file names the others before these are renamed, and whoever opens the store next renames what is left.
+//! the positions' file names the others before these are renamed, and the next commit, or the next one to open the store, renames what is left.
 
 use crate::error::StoreError;
+use crate::lock;
 use crate::part::Part;
-use crate::places::{self, EXPORTERS, UNFINISHED, of_day};
+use crate::places::{self, EXPORTERS, of_day};
 use crate::position::Positions;
+use crate::whole::{make, replace, sync, sync_folder, unfinished, write_unfinished, write_whole};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What is kept of an exporter.
@@ -37,6 +39,8 @@ pub struct Store {
     folder: PathBuf,
     service: String,
     instance: String,
+    /// Files of the last commit that may have to be renamed yet, relative to the folder.
+    pending: Vec<PathBuf>,
     _lock: File,
 }
 
@@ -54,59 +58,69 @@ impl Store {
         let own = folder.join(EXPORTERS).join(service);
         make(&own)?;
         let path = own.join(format!("{instance}.lock"));
-        let mut options = File::options();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = options
-            .open(&path)
-            .map_err(StoreError::io("create", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Taken {
-                    service: service.to_owned(),
-                    instance: instance.to_owned(),
-                    path: folder.to_owned(),
-                });
-            }
-            Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", &path)(e)),
-        }
-        let store = Store {
+        let Some(lock) = lock::taken(&path)? else {
+            return Err(StoreError::Taken {
+                service: service.to_owned(),
+                instance: instance.to_owned(),
+                path: folder.to_owned(),
+            });
+        };
+        let mut store = Store {
             folder: folder.to_owned(),
             service: service.to_owned(),
             instance: instance.to_owned(),
+            pending: Vec::new(),
             _lock: lock,
         };
         let state = store.state()?;
-        store.finish(&state.files)?;
+        store.pending = state.files;
+        store.finish()?;
         store.clear();
         Ok((store, state.positions))
     }
 
-    /// Writes files and how far was read: both are there afterwards, or neither, whenever the process is killed.
+    /// Writes files and how far was read: both are valid afterwards, or neither, whenever the process is killed.
     ///
     /// # Errors
-    /// When the system refuses. Then nothing was written, or the next one to open the folder finds all of it.
+    /// When the system refuses. Then nothing of this commit was written. A file that could not be renamed is no error: its rows are
+    /// kept, and the next commit, [`Store::finish`] or the next one to open the folder renames it.
     pub fn commit(
         &mut self,
         parts: &[Part],
         positions: &Positions,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut written = Vec::new();
-        let done = self.write(parts, now, &mut written).and_then(|()| {
+        // The new state does not name the files of the one before.
+        self.finish()?;
+        self.begin(parts, positions, now)?;
+        let _ = self.finish();
+        Ok(())
+    }
+
+    /// Makes a commit valid: the state names its files, which have yet to be renamed.
+    fn begin(
+        &mut self,
+        parts: &[Part],
+        positions: &Positions,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut files = Vec::new();
+        let begun = self.write(parts, now, &mut files).and_then(|()| {
             let state = State {
-                files: written.clone(),
+                files: files.clone(),
                 positions: positions.clone(),
             };
-            self.write_state(&state)
+            let bytes = serde_json::to_vec(&state).expect("paths of UTF-8 and numbers are JSON");
+            replace(&self.state_path(), &bytes)
         });
-        if let Err(e) = done {
-            for file in &written {
+        if begun.is_err() {
+            for file in &files {
                 let _ = fs::remove_file(unfinished(&self.folder.join(file)));
             }
-            return Err(e);
+        } else {
+            self.pending = files;
         }
-        self.finish(&written)
+        begun
     }
 
     fn write(
@@ -120,32 +134,45 @@ impl Store {
             let mut at = now;
             // A clock that was set back must not replace a file.
             let name = loop {
-                let time = at.strftime("%Y%m%dT%H%M%S%.6fZ");
-                let name = place.join(format!("{}-{time}.parquet", self.instance));
+                let name = place.join(places::file_name(&self.instance, at));
                 if !self.folder.join(&name).exists() {
                     break name;
                 }
                 at += jiff::SignedDuration::from_micros(1);
             };
-            written.push(name.clone());
-            write_unfinished(&self.folder.join(name), &part.bytes)?;
+            let path = self.folder.join(&name);
+            written.push(name);
+            write_unfinished(&path, &part.bytes)?;
+            // The state must not name a file whose entry a crash of the system can lose.
+            sync_folder(&path)?;
         }
         Ok(())
     }
 
-    /// Renames the files of a commit that are not yet renamed.
-    fn finish(&self, files: &[PathBuf]) -> Result<(), StoreError> {
-        for file in files {
-            let path = self.folder.join(file);
-            match fs::rename(unfinished(&path), &path) {
-                // It was renamed before, and may have been removed since.
-                Err(e) if e.kind() == ErrorKind::NotFound => {}
-                renamed => {
-                    renamed.map_err(StoreError::io("rename", &path))?;
-                    sync_folder(&path)?;
-                }
-            }
+    /// Renames the files of the last commit that are not yet renamed.
+    ///
+    /// # Errors
+    /// When the system refuses. It can be called again.
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        if self.pending.is_empty() {
+            return Ok(());
         }
+        // First: files that were renamed without it would be written again.
+        sync_folder(&self.state_path())?;
+        let paths = self.pending.iter().map(|file| self.folder.join(file));
+        let mut folders = BTreeSet::new();
+        for path in paths {
+            match fs::rename(unfinished(&path), &path) {
+                // It was renamed before, and may have been removed since, with its folder.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                renamed => renamed.map_err(StoreError::io("rename", &path))?,
+            }
+            folders.extend(path.parent().map(Path::to_owned));
+        }
+        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+            sync(folder)?;
+        }
+        self.pending.clear();
         Ok(())
     }
 
@@ -158,10 +185,7 @@ impl Store {
             let of_service = file.path.parent().and_then(Path::parent);
             let is_service = of_service
                 .is_some_and(|path| path.ends_with(places::of_service("", &self.service)));
-            let name = file.path.file_name().and_then(|name| name.to_str());
-            let time = name.and_then(|name| name.strip_prefix(&format!(".{}-", self.instance)));
-            // Behind the name of another exporter, which may begin with this one's, there is more than a time.
-            if is_service && time.is_some_and(|time| !time.contains('-')) {
+            if is_service && file.instance == self.instance {
                 let _ = fs::remove_file(&file.path);
             }
         }
@@ -182,11 +206,6 @@ impl Store {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(State::default()),
             Err(e) => Err(StoreError::io("read", &path)(e)),
         }
-    }
-
-    fn write_state(&self, state: &State) -> Result<(), StoreError> {
-        let bytes = serde_json::to_vec(state).expect("paths of UTF-8 and numbers are JSON");
-        write_whole(&self.state_path(), &bytes)
     }
 }
 
@@ -213,53 +232,6 @@ pub const NAMES: &str =
 pub fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=100).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
-}
-
-fn make(folder: &Path) -> Result<(), StoreError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder
-        .create(folder)
-        .map_err(StoreError::io("create", folder))
-}
-
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{UNFINISHED}"))
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_unfinished(path, bytes)?;
-    fs::rename(unfinished(path), path).map_err(StoreError::io("rename", path))?;
-    sync_folder(path)
-}
-
-fn write_unfinished(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let unfinished = unfinished(path);
-    let folder = unfinished.parent().unwrap_or(Path::new("."));
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    make(folder)?;
-    let mut file = match options.open(&unfinished) {
-        // Another exporter has removed the day's folder, which was empty.
-        Err(e) if e.kind() == ErrorKind::NotFound => make(folder).and_then(|()| {
-            options
-                .open(&unfinished)
-                .map_err(StoreError::io("create", &unfinished))
-        })?,
-        opened => opened.map_err(StoreError::io("create", &unfinished))?,
-    };
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.map_err(|e| {
-        let _ = fs::remove_file(&unfinished);
-        StoreError::io("write", &unfinished)(e)
-    })
-}
-
-fn sync_folder(path: &Path) -> Result<(), StoreError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(StoreError::io("sync", folder))
 }
 
 #[cfg(test)]
@@ -330,23 +302,92 @@ mod tests {
             [".app1-19700101T000000.000000Z.parquet.unfinished"]
         );
         drop(store);
-        let mut written = Vec::new();
-        let (store, positions) = Store::open(folder, "shop", "app1").unwrap();
+        let (mut store, positions) = Store::open(folder, "shop", "app1").unwrap();
         assert!(
             positions.is_empty(),
             "before the positions are written it never was"
         );
         assert!(files(folder).is_empty(), "{:?}", files(folder));
-        store.write(&[part(b"a")], now, &mut written).unwrap();
-        let state = State {
-            files: written,
-            positions: at(7),
-        };
-        store.write_state(&state).unwrap();
+        store.begin(&[part(b"a")], &at(7), now).unwrap();
         drop(store);
         let (_store, positions) = Store::open(folder, "shop", "app1").unwrap();
         assert_eq!(positions, at(7));
         assert_eq!(files(folder), ["app1-19700101T000000.000000Z.parquet"]);
+    }
+
+    #[test]
+    fn a_commit_that_fails_leaves_nothing_and_can_be_done_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let (mut store, _) = Store::open(folder, "shop", "app1").unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        // The state cannot be renamed to the name of a folder.
+        let state = store.state_path();
+        fs::create_dir(&state).unwrap();
+        let said = store.commit(&[part(b"a")], &at(1), now).unwrap_err();
+        assert!(said.to_string().starts_with("cannot rename"), "{said}");
+        assert!(files(folder).is_empty(), "{:?}", files(folder));
+        assert!(!unfinished(&state).exists());
+        fs::remove_dir(&state).unwrap();
+        store.commit(&[part(b"a")], &at(1), now).unwrap();
+        assert_eq!(files(folder).len(), 1);
+    }
+
+    /// The folder of the state can be written and not synced: the commit is valid, and the next one finishes it.
+    #[test]
+    fn a_valid_commit_is_no_error_and_loses_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        testkit::as_nobody(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path();
+            let (mut store, _) = Store::open(folder, "shop", "app1").unwrap();
+            let own = store.state_path().parent().unwrap().to_owned();
+            let allow = |mode| fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+            let now = Timestamp::UNIX_EPOCH;
+            allow(0o300);
+            store.commit(&[part(b"a")], &at(1), now).unwrap();
+            assert_eq!(
+                files(folder),
+                [".app1-19700101T000000.000000Z.parquet.unfinished"]
+            );
+            let said = store.commit(&[part(b"b")], &at(2), now).unwrap_err();
+            assert!(said.to_string().starts_with("cannot sync"), "{said}");
+            assert_eq!(store.state().unwrap().positions, at(1));
+            allow(0o700);
+            store.commit(&[part(b"b")], &at(2), now).unwrap();
+            let names = [
+                "app1-19700101T000000.000000Z.parquet",
+                "app1-19700101T000000.000001Z.parquet",
+            ];
+            assert_eq!(files(folder), names);
+        });
+    }
+
+    /// A file that cannot be renamed, because a folder has its name, delays the next commit.
+    #[test]
+    fn a_valid_commit_is_finished_before_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let (mut store, _) = Store::open(folder, "shop", "app1").unwrap();
+        let first = "2026-11-28T13:00:00Z".parse().unwrap();
+        let second = "2026-11-28T14:00:00Z".parse().unwrap();
+        store.begin(&[part(b"a")], &at(1), first).unwrap();
+        let taken = folder.join(&store.pending[0]);
+        fs::create_dir(&taken).unwrap();
+        let said = store.commit(&[part(b"b")], &at(2), second).unwrap_err();
+        assert!(said.to_string().starts_with("cannot rename"), "{said}");
+        let unfinished = ".app1-20261128T130000.000000Z.parquet.unfinished";
+        let names = [unfinished, "app1-20261128T130000.000000Z.parquet"];
+        assert_eq!(files(folder), names, "the rows of the first commit stay");
+        assert_eq!(store.state().unwrap().positions, at(1));
+        fs::remove_dir(&taken).unwrap();
+        store.commit(&[part(b"b")], &at(2), second).unwrap();
+        let names = [
+            "app1-20261128T130000.000000Z.parquet",
+            "app1-20261128T140000.000000Z.parquet",
+        ];
+        assert_eq!(files(folder), names);
+        assert_eq!(store.state().unwrap().positions, at(2));
     }
 
     #[test]
