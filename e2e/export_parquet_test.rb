@@ -59,7 +59,7 @@ class ExportParquetTest < PowerbandTest
 
   def test_a_folder_that_cannot_be_written
     File.write(parquet, "")
-    assert_refused once, 3, /--parquet: cannot create .*parquet/
+    assert_refused once, 3, /--parquet: cannot create .*parquet.*; name a folder, not a file/
   end
 
   private

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
 require "pty"
+require_relative "support/duckdb"
 require_relative "support/powerband"
 
 # Run folders stay out of commits and images, old ones go, and a folder that cannot be written is named before anything starts.
 class RunFoldersTest < PowerbandTest
   parallelize_me!
+
+  include DuckDB
 
   # No Ruby is found, so that each run ends right after its folder was made.
   def test_git_ignores_them_and_the_line_for_an_image_is_named
@@ -105,6 +108,28 @@ class RunFoldersTest < PowerbandTest
       again = powerband("report", "--runs", runs, *words)
       assert_equal [0, page.out], [again.code, again.out], again.to_s
     end
+  end
+
+  def test_runs_are_written_as_parquet_files
+    documents = %w[tune sweep compare].map { |name| JSON.parse(File.read(File.join(ROOT, "contract/samples/run/#{name}.json"))) }
+    documents.each do |document|
+      FileUtils.mkdir_p(File.join(runs, document["id"]))
+      File.write(File.join(runs, document["id"], "run.json"), JSON.generate(document))
+    end
+    broken = "20261121-214512-tune-1f3a"
+    FileUtils.mkdir_p(File.join(runs, broken))
+    File.write(File.join(runs, broken, "run.json"), "{}")
+    parquet = File.join(@dir, "parquet")
+    2.times do
+      written = powerband("runs", "--runs", runs, "--parquet", parquet, "--service", "shop")
+      assert_equal 0, written.code, written.to_s
+      assert_match(/^powerband: --parquet: the run #{broken} is left out: /, written.err)
+    end
+    lacks = DuckDB.lacks
+    skip lacks if lacks
+    trials = documents.map { |document| [document["id"], document["trials"].size] }.sort
+    files = "#{parquet}/trials/*/*/*.parquet"
+    assert_equal trials, sql("SELECT run, count(*) FROM read_parquet('#{files}', hive_partitioning = true) GROUP BY run ORDER BY run")
   end
 
   def test_on_a_desktop_the_page_is_opened

@@ -53,7 +53,7 @@ pub struct ExportArgs {
         help_heading = "OpenTelemetry"
     )]
     pub interval: String,
-    /// Push once, or write files once, and end: exit 0 when that was done, 3 when not
+    /// Push once or write files once, then exit: 0 if it worked, 3 if not
     #[arg(
         long,
         requires = "sent",
@@ -115,7 +115,7 @@ pub struct ExportArgs {
         help_heading = "Parquet"
     )]
     pub sample: u32,
-    /// How long a file goes on, 1m to 1d
+    /// How often a new file is begun, 1m to 1d
     #[arg(
         long,
         value_name = "DURATION",
@@ -133,7 +133,7 @@ pub struct ExportArgs {
         help_heading = "Parquet"
     )]
     pub keep: String,
-    /// What the files of all exporters in the folder occupy together; the oldest are removed first
+    /// Largest total size of the files of all exporters in the folder; the oldest files are removed first
     #[arg(
         long,
         value_name = "SIZE",

@@ -66,9 +66,7 @@ pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
     while signals.received().is_none() {
         std::thread::sleep(LOOK);
     }
-    for background in [recording, pushing].into_iter().flatten() {
-        background.end();
-    }
+    background::end([recording, pushing].into_iter().flatten());
     drop(listener);
     Ok(0)
 }

@@ -13,9 +13,24 @@ pub fn remedied(why: &StoreError) -> String {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 "; name a folder that this user can write"
             }
+            ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "; name a folder, not a file",
             _ => "",
         },
         _ => "",
     };
     format!("{why}{remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remedied;
+
+    #[test]
+    fn a_file_in_the_folders_place_has_its_remedy() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let why = archive::Store::open(file.path(), "shop", "app1").unwrap_err();
+        let said = remedied(&why);
+        assert!(said.starts_with("cannot create "), "{said}");
+        assert!(said.ends_with("; name a folder, not a file"), "{said}");
+    }
 }

@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use run::runs::{Kept, Standing, kept};
 use std::path::Path;
 
+const NOT_READABLE: &str = "this user may not read it";
+
 /// The message where no run exists, with the remedy.
 pub fn none_under(runs: &Path) -> String {
     format!(
@@ -21,14 +23,14 @@ pub fn none_under(runs: &Path) -> String {
 pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     let before = started_before(&args, Timestamp::now())?;
     let found = kept(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
-    for why in found.iter().filter_map(|run| run.unreadable.as_ref()) {
-        output::error(why);
-    }
     if found.is_empty() {
         output::say(&none_under(&args.runs));
     }
     if let (Some(folder), Some(service)) = (&args.parquet, &args.service) {
         return files::written(folder, service, &found);
+    }
+    for why in found.iter().filter_map(|run| run.unreadable.as_ref()) {
+        output::error(why);
     }
     if !args.prune {
         output::print(&report::listing(&found, output::line_width()))?;
@@ -107,7 +109,7 @@ fn why_it_stays(run: &Kept) -> String {
         Standing::Unknown => {
             "it has no document, so it may be under way; delete the folder by hand if it is not"
         }
-        Standing::NotReadable => "this user may not read it",
+        Standing::NotReadable => NOT_READABLE,
         Standing::Unreadable => "its document cannot be read; --unfinished deletes it, too",
         _ if run.resumable => "--resume can go on with it; --unfinished deletes it, too",
         _ => "it has no answer; --unfinished deletes it, too",

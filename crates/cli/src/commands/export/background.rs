@@ -37,16 +37,67 @@ impl Background {
         })
     }
 
-    /// Waits for its last work.
-    pub fn end(self) {
+    fn asked_to_end(self) -> Ending {
         drop(self.goes_on);
-        let deadline = Instant::now() + self.limit;
+        Ending {
+            thread: self.thread,
+            deadline: Instant::now() + self.limit,
+            given_up: self.given_up,
+        }
+    }
+}
+
+/// A thread that was asked to end.
+struct Ending {
+    thread: JoinHandle<()>,
+    deadline: Instant,
+    given_up: String,
+}
+
+impl Ending {
+    /// Waits for its last work. `false` where that takes too long.
+    fn wait(&self) -> bool {
         while !self.thread.is_finished() {
-            if Instant::now() >= deadline {
-                output::error(&self.given_up);
-                return;
+            if Instant::now() >= self.deadline {
+                return false;
             }
             std::thread::sleep(LOOK);
         }
+        true
+    }
+}
+
+/// Ends all of them. Their last work is done at the same time, so that the longest limit is the limit of all; what is given up is said.
+pub fn end(all: impl Iterator<Item = Background>) {
+    for given_up in unfinished(all) {
+        output::error(&given_up);
+    }
+}
+
+fn unfinished(all: impl Iterator<Item = Background>) -> Vec<String> {
+    let asked: Vec<Ending> = all.map(Background::asked_to_end).collect();
+    let unfinished = asked.into_iter().filter(|ending| !ending.wait());
+    unfinished.map(|ending| ending.given_up).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Barrier};
+
+    #[test]
+    fn all_are_asked_before_one_is_waited_for() {
+        let both = Arc::new(Barrier::new(2));
+        let background = |name: &str| {
+            let both = Arc::clone(&both);
+            let limit = Duration::from_secs(30);
+            let work = move |end: &mpsc::Receiver<()>| {
+                end.recv().unwrap_err();
+                both.wait();
+            };
+            Background::started(name, limit, name.to_owned(), work).unwrap()
+        };
+        let all = [background("one"), background("other")];
+        assert!(unfinished(all.into_iter()).is_empty());
     }
 }

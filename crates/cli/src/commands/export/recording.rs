@@ -63,18 +63,24 @@ impl Recording {
         })
     }
 
-    /// Reads everything that is new, and writes it.
+    /// Reads everything that is new, writes it, and removes old files.
     pub fn once(&mut self) -> Result<(), Failure> {
-        self.look()
-            .and_then(|()| self.minute())
-            .and_then(|()| self.commit())
+        self.rest()
+            .and_then(|()| self.prune())
             .map_err(Failure::no_answer)
+    }
+
+    fn rest(&mut self) -> Result<(), String> {
+        self.look()?;
+        self.minute()?;
+        self.commit()?;
+        self.store.finish().map_err(|e| remedied(&e))
     }
 
     /// Reads again and again, in a separate thread: a slow disk delays no scrape.
     pub fn started(self) -> Result<Background, Failure> {
         let given_up = format!(
-            "{FLAG}: the last files are not written within {} s, and are given up; the next start reads their rows again where the flight files still have them",
+            "{FLAG}: the last files were not written within {} s; the next start reads their rows again where the flight files still have them",
             LAST.as_secs()
         );
         Background::started("parquet", LAST, given_up, move |end| self.until(end))
@@ -82,6 +88,7 @@ impl Recording {
 
     fn until(mut self, end: &Receiver<()>) {
         let mut reports = Reports::new(FLAG, "files are written again");
+        let mut prunings = Reports::new(FLAG, "old files are removed again");
         let mut minute = now_ns() / MINUTE_NS;
         let mut rotation = now_ns() / self.rotate_ns;
         loop {
@@ -98,6 +105,10 @@ impl Recording {
                 done = self.commit();
                 if done.is_ok() {
                     rotation = now_ns() / self.rotate_ns;
+                    let rotate = Duration::from_nanos(self.rotate_ns);
+                    if let Some(line) = prunings.line(self.prune().err(), rotate) {
+                        output::error(&line);
+                    }
                 }
             }
             if let Some(line) = reports.line(done.err(), LOOK) {
@@ -108,11 +119,13 @@ impl Recording {
             }
         }
         // The rest of a minute and of a rotation.
-        if let Err(why) = self.once() {
-            output::error(&format!(
-                "{FLAG}: {}; these were the last files",
-                why.message
-            ));
+        match self.rest() {
+            Ok(()) => {
+                if let Err(why) = self.prune() {
+                    output::error(&format!("{FLAG}: {why}"));
+                }
+            }
+            Err(why) => output::error(&format!("{FLAG}: {why}; the last files were not written")),
         }
     }
 
@@ -136,10 +149,10 @@ impl Recording {
     }
 
     fn commit(&mut self) -> Result<(), String> {
-        let now = Timestamp::now();
         if !self.batch.is_empty() {
             let parts = self.batch.parts().map_err(|e| e.to_string())?;
-            let committed = self.store.commit(&parts, self.intake.positions(), now);
+            let positions = self.intake.positions();
+            let committed = self.store.commit(&parts, positions, Timestamp::now());
             committed.map_err(|e| remedied(&e))?;
         }
         let lost = std::mem::take(&mut self.batch).lost;
@@ -149,13 +162,20 @@ impl Recording {
                 lost.requests, lost.collections
             ));
         }
+        Ok(())
+    }
+
+    fn prune(&self) -> Result<(), String> {
         let limits = Limits {
-            oldest_day: self.oldest(now).to_zoned(TimeZone::UTC).date(),
+            oldest_day: self.oldest(Timestamp::now()).to_zoned(TimeZone::UTC).date(),
             bytes: self.bytes,
         };
-        archive::prune(&self.folder, limits)
-            .map(drop)
-            .map_err(|e| remedied(&e))
+        match archive::prune(&self.folder, limits) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(format!(
+                "{e}; files beyond --keep and --max-size stay until this user can remove them"
+            )),
+        }
     }
 
     /// The days that stay, and a day to come: the clocks of containers are one, but a flight file may be damaged.
@@ -194,4 +214,58 @@ fn living(path: &Path, header: &Header) -> Option<Option<u64>> {
 
 fn refused(why: StoreError) -> Failure {
     Failure::no_answer(format!("{FLAG}: {}", remedied(&why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/flight");
+
+    #[test]
+    fn a_file_that_cannot_be_removed_fails_no_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let flights = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(SAMPLES).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, flights.path().join(path.file_name().unwrap())).unwrap();
+        }
+        let day = folder.path().join("gc/service=other/day=2020-01-01");
+        fs::create_dir_all(&day).unwrap();
+        let old = day.join("a-20200101T130000.000000Z.parquet");
+        fs::write(&old, "x").unwrap();
+        let allow = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        allow(&day, 0o555);
+        for path in [folder.path(), &folder.path().join("gc"), flights.path()] {
+            allow(path, 0o777);
+        }
+        let files = Files {
+            folder: folder.path().to_owned(),
+            service: "shop".to_owned(),
+            instance: "app1".to_owned(),
+            version: String::new(),
+            sample: 1,
+            rotate: Duration::from_secs(3600),
+            days: 3650,
+            bytes: 0,
+        };
+        let source = Source::new(Some(flights.path().to_owned()), None, 20);
+        testkit::as_nobody(|| {
+            let mut recording = Recording::new(&source, &files).unwrap();
+            recording.rest().unwrap();
+            let why = recording.prune().unwrap_err();
+            assert!(why.contains("cannot remove"), "{why}");
+            assert!(
+                why.contains("stay until this user can remove them"),
+                "{why}"
+            );
+        });
+        assert!(folder.path().join("requests/service=shop").is_dir());
+        assert!(old.exists());
+        allow(&day, 0o755);
+    }
 }
