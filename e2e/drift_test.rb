@@ -46,7 +46,17 @@ class DriftTest < PowerbandTest
     assert_refused powerband("drift", sample_run, "--prometheus", "http://127.0.0.1:9", "--last", "1m"), 2, /--last = "1m": too short/
     compare = sample_run("compare")
     assert_refused powerband("drift", compare, "--rules"), 2, /it is a run of compare; name a run of tune/
-    assert_refused powerband("drift", "--rules", "--runs", File.join(@dir, "empty")), 2, /there is no run under/
+    unused = powerband("drift", sample_run, "--rules", "--last", "7d")
+    assert_equal 2, unused.code, unused
+    assert_match(/cannot be used with/, unused.err)
+  end
+
+  def test_the_newest_run_of_tune_is_taken
+    sample_run("compare")
+    assert_refused powerband("drift", "--rules", "--runs", @dir), 2, /there is no run of tune under/
+    sample_run
+    taken = powerband("drift", "--rules", "--runs", @dir)
+    assert_equal 0, taken.code, taken
   end
 
   private

@@ -45,7 +45,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
             None => "not known",
         };
         table.add_row([
-            label(one.figure).to_owned(),
+            one.figure.label().to_owned(),
             value(one.figure, one.assumed),
             limits(one),
             one.now
@@ -60,18 +60,6 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let notes: Vec<String> = document.notes.iter().map(|note| plain(note)).collect();
     sheet.listed("Warnings of Prometheus", &notes);
     sheet
-}
-
-fn label(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Mix => "requests for other endpoints",
-        Figure::Held => "GVL held by a request",
-        Figure::IoShare => "I/O, of I/O and GVL held",
-        Figure::LockWait => "lock wait of a request",
-        Figure::Rate => "requests/s and process, at most",
-        Figure::Memory => "resident memory of a process",
-        Figure::Settings => "instances with other settings",
-    }
 }
 
 fn value(figure: Figure, value: f64) -> String {

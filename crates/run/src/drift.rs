@@ -49,7 +49,7 @@ pub struct Checked {
     pub figure: Figure,
     /// Its value in the run.
     pub assumed: f64,
-    /// The lowest value with which the assumption holds; absent where a lower value does no harm.
+    /// The lowest value with which the assumption holds; `null` where a lower value does no harm.
     pub low: Option<f64>,
     /// The highest value with which the assumption holds.
     pub high: f64,
@@ -94,6 +94,19 @@ impl Figure {
             Figure::Rate => "rate",
             Figure::Memory => "memory",
             Figure::Settings => "settings",
+        }
+    }
+
+    /// Its name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Figure::Mix => "requests for other endpoints",
+            Figure::Held => "GVL held by a request",
+            Figure::IoShare => "I/O, of I/O and GVL held",
+            Figure::LockWait => "lock wait of a request",
+            Figure::Rate => "requests/s and process, at most",
+            Figure::Memory => "resident memory of a process",
+            Figure::Settings => "instances with other settings",
         }
     }
 }

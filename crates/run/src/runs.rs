@@ -110,6 +110,13 @@ pub fn newest_experiment(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     Ok(found.rev().find(|path| path.join("run.json").is_file()))
 }
 
+/// The newest run of this kind under `root`.
+pub fn newest_of(root: &Path, kind: Kind) -> Result<Option<PathBuf>, FolderError> {
+    let mut newest_first = kept(root)?.into_iter().rev();
+    let found = newest_first.find(|kept| kept.experiment().is_some_and(|run| run.kind == kind));
+    Ok(found.map(|kept| kept.path))
+}
+
 /// The newest folder with a document under `root`.
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `drift`.
 #[derive(Debug, Args)]
 pub struct DriftArgs {
-    /// A run of tune: its name or folder [default: the newest run]
+    /// A run of tune: its name or folder [default: the newest run of tune]
     pub run: Option<PathBuf>,
     /// Where run folders are [default: powerband-runs]
     #[arg(
@@ -33,7 +33,7 @@ pub struct DriftArgs {
     #[arg(long, value_name = "DURATION", default_value = "1d")]
     pub last: String,
     /// Print alerting rules for Prometheus instead of asking it
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "last"])]
     pub rules: bool,
     /// Print one JSON document instead of the page
     #[arg(long, help_heading = "Output")]

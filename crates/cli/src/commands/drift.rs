@@ -1,14 +1,14 @@
 //! `drift`: whether what a run assumed holds for a fleet, from Prometheus, or as rules for it.
 
-use super::prometheus::Prometheus;
+use super::prometheus::{Prometheus, only_job};
 use super::runs::none_under;
 use crate::args::DriftArgs;
 use crate::count_bar::CountBar;
 use crate::{Failure, output};
 use experiment::config::{Asked, parse_duration};
 use fleet::{Assumptions, DriftAsked, Series, Span};
-use run::Folder;
-use run::runs::{find, newest_experiment};
+use run::runs::{find, newest_of};
+use run::{Folder, Kind};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -78,8 +78,8 @@ fn folder(args: &DriftArgs) -> Result<PathBuf, Failure> {
     if let Some(run) = &args.run {
         return Ok(find(&args.runs, run));
     }
-    let newest = newest_experiment(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
-    newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))
+    let newest = newest_of(&args.runs, Kind::Tune).map_err(|e| Failure::usage(e.to_string()))?;
+    newest.ok_or_else(|| Failure::usage(none_under("run of tune", &args.runs)))
 }
 
 /// Whole seconds, ten minutes at least: rates need some scrapes.
@@ -97,14 +97,11 @@ fn period_s(last: &str) -> Result<u64, Failure> {
 
 /// The only value of an answer, if there is one.
 fn value(series: &[Series]) -> Result<Option<f64>, Failure> {
-    if let [one, other, ..] = series {
-        let job = |one: &Series| one.labels.get("job").cloned().unwrap_or_default();
-        return Err(Failure::usage(format!(
-            "the series are of more than one job, such as {0:?} and {1:?}; name that of the application: --match 'job=\"{0}\"'",
-            job(one),
-            job(other)
-        )));
-    }
+    only_job(
+        series
+            .iter()
+            .map(|one| one.labels.get("job").map_or("", String::as_str)),
+    )?;
     let points = series.first().map(|one| one.points.as_slice());
     Ok(points.unwrap_or_default().first().map(|(_, value)| *value))
 }

@@ -112,9 +112,31 @@ fn answered(status: StatusCode, said: Result<Answered, AnswerError>) -> Result<A
     })
 }
 
+/// Refuses figures of more than one application.
+pub(super) fn only_job<'a>(jobs: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    let mut jobs = jobs.into_iter();
+    if let (Some(one), Some(other)) = (jobs.next(), jobs.next()) {
+        return Err(Failure::usage(format!(
+            "the series are of more than one job, such as {one:?} and {other:?}; name that of the application: --match 'job=\"{one}\"'"
+        )));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_jobs_are_refused_with_a_matcher() {
+        assert!(only_job([]).is_ok() && only_job(["shop"]).is_ok());
+        let refused = only_job(["admin", "shop"]).unwrap_err().message;
+        assert!(
+            refused.contains("such as \"admin\" and \"shop\""),
+            "{refused}"
+        );
+        assert!(refused.ends_with("--match 'job=\"admin\"'"), "{refused}");
+    }
 
     #[test]
     fn each_answer_has_its_remedy() {

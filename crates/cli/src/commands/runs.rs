@@ -12,9 +12,9 @@ use std::path::Path;
 const NOT_READABLE: &str = "this user may not read it";
 
 /// The message where no run exists, with the remedy.
-pub fn none_under(runs: &Path) -> String {
+pub fn none_under(what: &str, runs: &Path) -> String {
     format!(
-        "there is no run under {}; make one with powerband tune, or name its folder with --runs",
+        "there is no {what} under {}; make one with powerband tune, or name its folder with --runs",
         runs.display()
     )
 }
@@ -24,7 +24,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     let before = started_before(&args, Timestamp::now())?;
     let found = kept(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
     if found.is_empty() {
-        output::say(&none_under(&args.runs));
+        output::say(&none_under("run", &args.runs));
     }
     if let (Some(folder), Some(service)) = (&args.parquet, &args.service) {
         return files::written(folder, service, &found);

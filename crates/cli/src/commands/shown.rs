@@ -36,7 +36,7 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
                 false => newest(&args.runs),
             };
             let newest = newest.map_err(|e| Failure::usage(e.to_string()))?;
-            newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))?
+            newest.ok_or_else(|| Failure::usage(none_under("run", &args.runs)))?
         }
     };
     if let Some(document) = run::runs::other_document(&folder) {

@@ -1,6 +1,7 @@
 //! Whether the assumptions hold.
 
 use super::{Assumptions, drift_query};
+use run::counted;
 use run::drift::{Checked, Document, SCHEMA};
 
 /// What goes into the document as it is.
@@ -49,22 +50,27 @@ pub fn drift(assumptions: &Assumptions, values: &[Option<f64>], asked: DriftAske
 fn sentence(assumptions: &Assumptions, checked: &[Checked]) -> String {
     let (run, settings) = (&assumptions.run, assumptions.settings);
     let broken = checked.iter().filter(|one| one.holds == Some(false));
-    let broken: Vec<&str> = broken.map(|one| one.figure.name()).collect();
+    let broken: Vec<&str> = broken.map(|one| one.figure.label()).collect();
     let unknown = checked.iter().filter(|one| one.holds.is_none()).count();
     let known = checked.len() - unknown;
     if broken.is_empty() {
         let rest = match unknown {
             0 => String::new(),
-            unknown => format!("; Prometheus has no series of {unknown} others"),
+            unknown => format!(
+                "; {} cannot be checked, because Prometheus has no series of {}",
+                counted(unknown, "other figure"),
+                if unknown == 1 { "it" } else { "them" }
+            ),
         };
         return format!(
-            "What {run} assumed holds ({known} of {}){rest}. No reason to measure again is seen.",
+            "What {run} assumed holds ({known} of {} figures){rest}. There is no reason to measure again.",
             checked.len()
         );
     }
+    // Labels have commas.
     format!(
-        "The fleet is not as {run} assumed: {}. powerband tune --since {run} finds out whether {settings} is still right.",
-        broken.join(", ")
+        "The fleet differs from what {run} assumed: {}. powerband tune --since {run} finds out whether {settings} is still right.",
+        broken.join("; ")
     )
 }
 

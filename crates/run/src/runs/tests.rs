@@ -222,6 +222,24 @@ fn what_a_process_works_on_or_has_changed_stays() {
 }
 
 #[test]
+fn the_newest_run_of_a_kind_is_found_among_others() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(newest_of(dir.path(), Kind::Tune).unwrap(), None);
+    run(dir.path(), "20261120-214512-tune-1f3a", "done");
+    let tune = run(dir.path(), "20261120-214513-tune-1f3a", "done");
+    let other = run(dir.path(), "20261120-214514-compare-1f3a", "done");
+    let file = other.join("run.json");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["kind"] = "compare".into();
+    fs::write(&file, document.to_string()).unwrap();
+    // Without a document.
+    fs::create_dir(dir.path().join("20261120-214515-tune-1f3a")).unwrap();
+    assert_eq!(newest_of(dir.path(), Kind::Tune).unwrap(), Some(tune));
+    assert_eq!(newest_of(dir.path(), Kind::Compare).unwrap(), Some(other));
+}
+
+#[test]
 fn a_run_under_another_name_keeps_its_place_in_time() {
     let dir = tempfile::tempdir().unwrap();
     let older = run(dir.path(), "20261120-214512-tune-1f3a", "done");

@@ -39,10 +39,10 @@ fn a_fleet_as_the_run_assumed_holds_and_each_difference_is_named() {
         figures(&held.assumptions, Some(true)).len(),
         assumptions.all.len()
     );
-    assert!(
-        held.sentence.contains("No reason to measure again"),
-        "{}",
-        held.sentence
+    let run = &assumptions.run;
+    assert_eq!(
+        held.sentence,
+        format!("What {run} assumed holds (7 of 7 figures). There is no reason to measure again.")
     );
     for at in 0..assumptions.all.len() {
         let one = assumptions.all[at];
@@ -59,9 +59,44 @@ fn a_fleet_as_the_run_assumed_holds_and_each_difference_is_named() {
             values[at] = now;
             let document = drift(&assumptions, &values, asked());
             assert_eq!(document.assumptions[at].holds, holds, "{one:?} {now:?}");
-            let names = document.sentence.contains(one.figure.name());
+            let names = document.sentence.contains(one.figure.label());
             assert_eq!(names, holds == Some(false), "{}", document.sentence);
         }
+    }
+}
+
+#[test]
+fn the_sentence_names_figures_as_the_page_does() {
+    let assumptions = Assumptions::of(&sample()).unwrap();
+    let (run, settings) = (&assumptions.run, assumptions.settings);
+    let sentence = |changed: &[(Figure, Option<f64>)]| {
+        let values = assumptions.all.iter().map(|one| {
+            let changed = changed.iter().find(|(figure, _)| *figure == one.figure);
+            changed.map_or(Some(one.assumed), |(_, now)| *now)
+        });
+        drift(&assumptions, &values.collect::<Vec<_>>(), asked()).sentence
+    };
+    assert_eq!(
+        sentence(&[(Figure::IoShare, Some(0.0)), (Figure::Settings, Some(2.0))]),
+        format!(
+            "The fleet differs from what {run} assumed: I/O, of I/O and GVL held; instances with other settings. \
+             powerband tune --since {run} finds out whether {settings} is still right."
+        )
+    );
+    for (unknown, rest) in [
+        (
+            &[Figure::Rate][..],
+            "(6 of 7 figures); 1 other figure cannot be checked, because Prometheus has no series of it.",
+        ),
+        (
+            &[Figure::Rate, Figure::Memory],
+            "(5 of 7 figures); 2 other figures cannot be checked, because Prometheus has no series of them.",
+        ),
+    ] {
+        let unknown: Vec<(Figure, Option<f64>)> = unknown.iter().map(|one| (*one, None)).collect();
+        let expected =
+            format!("What {run} assumed holds {rest} There is no reason to measure again.");
+        assert_eq!(sentence(&unknown), expected);
     }
 }
 
