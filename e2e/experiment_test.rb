@@ -178,6 +178,10 @@ class ExperimentTest < PowerbandTest
       assert_refused powerband("verdict", *periods, "--prometheus", url), 3,
                      /no powerband_requests_total from 2026-11-12T00:00:00Z/
     end
+    of_jobs = %w[admin shop].map { |job| { metric: { job: job }, values: [] } }
+    answering(200, JSON.generate(status: "success", data: { resultType: "matrix", result: of_jobs })) do |url|
+      assert_refused powerband("verdict", *periods, "--prometheus", url), 2, /more than one job, such as "admin" and "shop"/
+    end
     nowhere = ["--prometheus", "http://127.0.0.1:9"]
     assert_refused powerband("verdict", *nowhere, *periods[0..2], "2026-11-19/2026-11-21"), 2,
                    /it is not as long as --before; give 3 days/

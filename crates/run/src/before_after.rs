@@ -36,7 +36,7 @@ pub struct Document {
     pub after: Period,
     /// Hours in which both periods have 20 requests or more.
     pub hours: u64,
-    /// Mean response time after the change over that before it; absent where there is not enough.
+    /// Mean response time after the change over that before it; `null` where there is not enough.
     pub response_time: Option<Change>,
     /// The change that periods of this length and noise show with a probability of 80 %: 0.05 is 5 %.
     pub detectable: Option<f64>,
@@ -76,7 +76,7 @@ pub struct Period {
     pub instances: Option<f64>,
     /// Requests, estimated from the scrapes of each hour.
     pub requests: u64,
-    /// Share of failed requests; absent without requests.
+    /// Share of failed requests; `null` without requests.
     pub errors: Option<f64>,
     /// Mean response time, ms: in the application and, where it is known in both periods, in the queue before it.
     pub response_ms: Option<f64>,
@@ -84,7 +84,7 @@ pub struct Period {
     pub p95_ms: Option<f64>,
     /// 99 % of the requests took at most about this in the application, ms.
     pub p99_ms: Option<f64>,
-    /// Mean time in the queue before the application, ms; absent where it is known of no request.
+    /// Mean time in the queue before the application, ms; `null` where it is known of no request.
     pub queue_ms: Option<f64>,
     /// Mean wait for the GVL of a request, ms.
     pub gvl_wait_ms: Option<f64>,

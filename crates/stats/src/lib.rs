@@ -41,7 +41,7 @@ pub use design::{Look, looks};
 pub use error::StatsError;
 pub use finalists::{Second, left_over};
 pub use growth::{Grown, Growth, MATERIAL_GROWTH, grown, growth, growth_per_thousand};
-pub use interrupted::{Interrupted, Paired, interrupted};
+pub use interrupted::{Interrupted, interrupted};
 pub use mde::{Noise, mde};
 pub use order::block_orders;
 pub use pilot::{EqualArms, Foreseen, foresee};

@@ -57,8 +57,8 @@ impl Randomised {
     }
 }
 
-/// The comparison; `treated` tells of each unit whether it has the other arm
-/// than the first. `None` where an arm has no unit that was measured in the
+/// The comparison; `treated` says for each unit whether it has the other
+/// arm. `None` where an arm has no unit that was measured in the
 /// same slices as one of the other arm.
 pub fn randomised(
     observations: &[Observation],

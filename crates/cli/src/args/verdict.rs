@@ -14,10 +14,10 @@ pub struct VerdictArgs {
         conflicts_with_all = ["before", "after"]
     )]
     pub file: Option<PathBuf>,
-    /// Without an experiment: whole days before a change, FROM/TO, e.g. 2026-11-09/2026-11-16 (UTC)
+    /// Without an experiment: the period before a change, FROM/TO in whole days, e.g. 2026-11-09/2026-11-16 (UTC)
     #[arg(long, value_name = "PERIOD", requires = "after")]
     pub before: Option<String>,
-    /// As many days after it, which are compared with the same hours of the days before
+    /// The period after the change, with as many days; each hour is compared with the same hour of --before
     #[arg(long, value_name = "PERIOD", requires = "before")]
     pub after: Option<String>,
     /// Prometheus' address, e.g. https://prometheus.internal:9090

@@ -1,18 +1,16 @@
 //! The before-after document from the hours of both periods.
 
 use super::hours::Hours;
-use super::periods::{Periods, Side};
+use super::periods::{LEAST_DAYS, Periods, Side};
 use crate::judge::{instant, quantile, shown_p};
 use crate::query::Family;
 use run::before_after::{Change, Document, Outcome, Period, SCHEMA};
 use run::production::Check;
 use run::{change_with_interval, counted, first_of, grouped, rounded_change};
-use stats::{Interrupted, Paired, interrupted};
+use stats::{Interrupted, interrupted};
 
 /// Level of the test; the interval has one minus it as confidence. In simulations 3.9 to 4.4 % of the verdicts are false (docs/method.md).
 const LEVEL: f64 = 0.04;
-/// The least number of days: one or two do not show how much days differ from one another.
-const LEAST_DAYS: u32 = 3;
 /// The least number of requests of an hour with a mean.
 const LEAST_REQUESTS: f64 = 20.0;
 /// The least share of hours with requests in both periods.
@@ -34,10 +32,10 @@ pub struct BeforeAfterAsked {
 /// The comparison.
 pub fn compared(periods: &Periods, hours: &Hours, asked: &BeforeAfterAsked) -> Document {
     let with_queue = queue_is_known(periods, hours);
-    let all = (0..periods.hours()).filter_map(|hour| pair(hours, hour, with_queue));
-    let pairs: Vec<Paired> = all.collect();
+    let all = (0..periods.hours()).filter_map(|hour| difference(hours, hour, with_queue));
+    let pairs: Vec<f64> = all.collect();
     let enough = pairs.len() as f64 >= LEAST_HOURS * periods.hours() as f64;
-    let found = interrupted(&pairs, periods.hours(), cosines(periods.days()), LEVEL)
+    let found = interrupted(&pairs, cosines(pairs.len()), LEVEL)
         .filter(|_| enough && periods.days() >= LEAST_DAYS);
     let outcome = outcome(found.as_ref());
     let response_time = found.map(|found| Change {
@@ -75,9 +73,9 @@ pub fn compared(periods: &Periods, hours: &Hours, asked: &BeforeAfterAsked) -> D
     }
 }
 
-/// The fastest of so many has a period of three days or more, because days have levels of their own. One more in three days.
-fn cosines(days: u32) -> u32 {
-    2 * days / 3
+/// The fastest of so many takes three days of pairs or more, because the level differs from day to day.
+fn cosines(pairs: usize) -> u32 {
+    (pairs / 36) as u32
 }
 
 /// Whether both periods have requests with a time in the queue. With one alone, the response time would contain the queue there only.
@@ -103,13 +101,12 @@ fn answered(hours: &Hours, side: Side, hour: usize, with_queue: bool) -> Option<
     (requests > 0.0 && seconds > 0.0).then_some((requests, seconds))
 }
 
-fn pair(hours: &Hours, hour: usize, with_queue: bool) -> Option<Paired> {
+/// Of the logarithms of an hour's mean response times: after less before.
+fn difference(hours: &Hours, hour: usize, with_queue: bool) -> Option<f64> {
     let [before, after] = Side::BOTH.map(|side| answered(hours, side, hour, with_queue));
     let ((requests_before, seconds_before), (requests_after, seconds_after)) = before.zip(after)?;
-    (requests_before.min(requests_after) >= LEAST_REQUESTS).then(|| Paired {
-        hour,
-        difference: (seconds_after / requests_after).ln() - (seconds_before / requests_before).ln(),
-    })
+    (requests_before.min(requests_after) >= LEAST_REQUESTS)
+        .then(|| (seconds_after / requests_after).ln() - (seconds_before / requests_before).ln())
 }
 
 fn outcome(found: Option<&Interrupted>) -> Outcome {

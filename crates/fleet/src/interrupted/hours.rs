@@ -17,6 +17,7 @@ pub fn hour_queries(periods: &Periods, matchers: &str) -> Vec<(Side, Query)> {
     let of = |family: Family| format!("{}{{{matchers}}}", family.name());
     let increase = |family: Family| format!("increase({}[1h])", of(family));
     let promql = |family: Family| match family {
+        Family::Requests => format!("sum by (job) ({})", increase(family)),
         Family::Arms => format!("count(count by (instance) ({}))", of(family)),
         Family::Memory => format!("avg({})", of(family)),
         Family::Buckets => format!("sum by (le) ({})", increase(family)),
@@ -61,6 +62,7 @@ pub struct Hours {
     numbers: BTreeMap<(Side, Family), Vec<f64>>,
     /// Requests up to each bound, of all hours.
     buckets: BTreeMap<(Side, Bound), f64>,
+    jobs: BTreeSet<String>,
     pub(super) warnings: BTreeSet<String>,
 }
 
@@ -71,6 +73,7 @@ impl Hours {
             periods: *periods,
             numbers: BTreeMap::new(),
             buckets: BTreeMap::new(),
+            jobs: BTreeSet::new(),
             warnings: BTreeSet::new(),
         }
     }
@@ -88,14 +91,26 @@ impl Hours {
                 }
                 continue;
             }
+            if query.family == Family::Requests {
+                let job = series.labels.get("job").cloned();
+                self.jobs.insert(job.unwrap_or_default());
+            }
             let numbers = self.numbers.entry((side, query.family));
             let numbers = numbers.or_insert_with(|| vec![f64::NAN; self.periods.hours()]);
             for (step, value) in series.points {
                 if let Some(number) = numbers.get_mut(first as usize + step) {
-                    *number = value;
+                    *number = match number.is_nan() {
+                        true => value,
+                        false => *number + value,
+                    };
                 }
             }
         }
+    }
+
+    /// Prometheus' label `job` of all requests, empty where they have none.
+    pub fn jobs(&self) -> &BTreeSet<String> {
+        &self.jobs
     }
 
     /// Whether no hour of this period has the family.
@@ -160,8 +175,20 @@ mod tests {
         }
         assert_eq!(
             all[0].1.promql,
-            "sum(increase(powerband_requests_total{job=\"shop\"}[1h]))"
+            "sum by (job) (increase(powerband_requests_total{job=\"shop\"}[1h]))"
         );
+    }
+
+    #[test]
+    fn all_jobs_are_known_and_none_replaces_another() {
+        let mut hours = Hours::of(&periods());
+        let all = hour_queries(&periods(), "");
+        let (side, requests) = &all[0];
+        for (job, count) in [("shop", 7.0), ("admin", 2.0)] {
+            hours.add(*side, requests, answered(&[("job", job)], &[(0, count)]));
+        }
+        assert!(hours.jobs().iter().eq(["admin", "shop"]));
+        assert_eq!(hours.number(*side, Family::Requests, 0), Some(9.0));
     }
 
     #[test]

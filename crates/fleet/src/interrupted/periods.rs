@@ -8,6 +8,8 @@ use jiff::tz::TimeZone;
 pub(super) const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 86_400;
 const WEEK_S: i64 = 7 * DAY_S;
+/// The least number of days with an answer: one or two do not show how much days differ from one another.
+pub(super) const LEAST_DAYS: u32 = 3;
 /// The longest period: a longer one holds more than one change.
 const MOST_DAYS: i64 = 28;
 
@@ -110,7 +112,7 @@ fn period(flag: &str, text: &str) -> Result<Period, String> {
     if long_s < DAY_S || long_s % DAY_S != 0 || long_s > MOST_DAYS * DAY_S {
         return Err(wrong(
             &format!("not from one to {MOST_DAYS} whole days"),
-            "give whole days, since the hours of a day differ; seven or more are best",
+            &format!("give {LEAST_DAYS} to {MOST_DAYS} whole days; seven are best"),
         ));
     }
     Ok(period)
@@ -173,7 +175,7 @@ mod tests {
             (
                 day,
                 "2026-11-22T00:00:00Z/2026-11-22T06:00:00Z",
-                "give whole days",
+                "give 3 to 28 whole days; seven are best",
             ),
             (
                 day,

@@ -1,7 +1,7 @@
 //! `verdict --before --after`: two periods of a fleet compared, without an experiment.
 
 use crate::args::VerdictArgs;
-use crate::commands::prometheus::Prometheus;
+use crate::commands::prometheus::{Prometheus, only_job};
 use crate::count_bar::CountBar;
 use crate::{Failure, output};
 use fleet::{BeforeAfterAsked, Family, Hours, Periods, Side, instant};
@@ -53,8 +53,9 @@ fn hours(periods: &Periods, args: &VerdictArgs, prometheus: &Prometheus) -> Resu
     Ok(hours)
 }
 
-/// Whether both periods have requests, whose queries come first.
+/// Whether both periods have requests of one job, whose queries come first.
 fn served(periods: &Periods, hours: &Hours, prometheus: &Prometheus) -> Result<(), Failure> {
+    only_job(hours.jobs().iter().map(String::as_str))?;
     let mut without = Side::BOTH.into_iter();
     let Some(side) = without.find(|side| hours.is_without(*side, Family::Requests)) else {
         return Ok(());

@@ -47,7 +47,7 @@ fn hours_of(periods: &Periods, figure: &dyn Fn(Side, Family, usize) -> Option<f6
     hours
 }
 
-/// Noise of the hours: heavy tails, of which an hour keeps a half, and days with levels of their own.
+/// Noise of the hours: heavy tails, of which an hour keeps a half, and days with different levels.
 fn noise(random: &mut Pcg64, hours: usize, of_days: f64) -> Vec<f64> {
     let heavy = StudentT::new(3.0).unwrap();
     let mut kept = 0.0;
@@ -66,9 +66,23 @@ fn noise(random: &mut Pcg64, hours: usize, of_days: f64) -> Vec<f64> {
 }
 
 fn simulated(periods: &Periods, seed: u64, change: f64, of_days: f64) -> Document {
+    simulated_in(periods, seed, change, of_days, |_, _| true)
+}
+
+/// `is_there` says whether there are requests in an hour of so many.
+fn simulated_in(
+    periods: &Periods,
+    seed: u64,
+    change: f64,
+    of_days: f64,
+    is_there: fn(usize, usize) -> bool,
+) -> Document {
     let mut random = Pcg64::seed_from_u64(seed);
     let noise = Side::BOTH.map(|_| noise(&mut random, periods.hours(), of_days));
     let hours = hours_of(periods, &|side, family, hour| {
+        if !is_there(hour, periods.hours()) {
+            return None;
+        }
         let daily = (TAU * hour as f64 / 24.0).sin();
         let requests = 50_000.0 * (0.7 * daily).exp();
         let changed = if side == Side::After {
@@ -102,6 +116,31 @@ fn a_false_verdict_is_not_significantly_more_frequent_than_one_in_twenty() {
         let wrong = SERIES - count(&periods(text), 0.0, of_days, Outcome::NoDifference);
         let p = stats::binomial_at_least(wrong, SERIES, 0.05);
         assert!(p >= 0.01, "{text} {of_days}: {wrong} of {SERIES}");
+    }
+}
+
+/// Without the last quarter of the hours, and without six hours of each night.
+#[test]
+fn a_false_verdict_is_not_more_frequent_where_hours_are_missing() {
+    let begins: fn(usize, usize) -> bool = |hour, hours| 4 * hour < 3 * hours;
+    let daytime: fn(usize, usize) -> bool = |hour, _| hour % 24 >= 6;
+    for (text, is_there) in [
+        (DAYS, begins),
+        (WEEKS, begins),
+        (DAYS, daytime),
+        (WEEKS, daytime),
+    ] {
+        for of_days in [0.0, 0.02] {
+            let periods = periods(text);
+            let wrong = (0..u64::from(SERIES)).filter(|seed| {
+                let read = simulated_in(&periods, *seed, 0.0, of_days, is_there);
+                assert_eq!(read.hours as usize, periods.hours() * 3 / 4);
+                read.outcome != Outcome::NoDifference
+            });
+            let wrong = wrong.count() as u32;
+            let p = stats::binomial_at_least(wrong, SERIES, 0.05);
+            assert!(p >= 0.01, "{text} {of_days}: {wrong} of {SERIES}");
+        }
     }
 }
 
