@@ -67,7 +67,13 @@ pub(super) fn arms<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Option<V
     if arms.iter().filter(|arm| arm.is_holdout).count() > 1 {
         let line = tables.last().map_or(1, |(line, _)| *line);
         let remedy = "keep one of them";
-        reader.problem(line, "arm.holdout", None, "two arms are a holdout", remedy);
+        reader.problem(
+            line,
+            "arm.holdout",
+            None,
+            "two arms have holdout = true",
+            remedy,
+        );
     }
     (complete && arms.len() >= 2).then_some(arms)
 }
@@ -158,7 +164,7 @@ fn holdout<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, is_first: bool) -> 
         ),
         "true" => return Some(true),
         "false" => return Some(false),
-        _ => ("neither true nor false", "give true, or leave it out"),
+        _ => ("neither true nor false", "give true or false"),
     };
     reader.wrong(&value, what, remedy);
     None

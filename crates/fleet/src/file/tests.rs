@@ -214,13 +214,16 @@ fn what_does_not_go_together() {
     );
     let with_settings = format!("{same}holdout = true\nset = ['allocator=jemalloc']\n");
     assert!(problems(&with_settings)[0].contains("a holdout has the settings of the first arm"));
-    assert!(problems(&format!("{same}holdout = 'yes'\n"))[0].contains("neither true nor false"));
+    assert!(
+        problems(&format!("{same}holdout = 'yes'\n"))[0]
+            .contains("neither true nor false; give true or false")
+    );
     let of_first = base.replace("name = 'x'\n", "name = 'x'\nholdout = true\n");
     let of_first = format!("{of_first}{}", other("y", "50%"));
     assert!(problems(&of_first)[0].contains("the first arm is what a holdout is compared with"));
     let second = "[[arm]]\nname = 'z'\nshare = '10%'\nholdout = true\n";
     let two = format!("{same}holdout = true\n{second}");
-    assert!(problems(&two)[0].contains("two arms are a holdout"));
+    assert!(problems(&two)[0].contains("two arms have holdout = true"));
     assert!(problems("name = ")[0].starts_with("line 1: the file: no TOML"));
     assert_eq!(problems("").len(), 3, "{:?}", problems(""));
 }

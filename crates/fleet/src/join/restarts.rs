@@ -15,19 +15,37 @@ pub(super) fn of(
     slices: usize,
 ) -> Vec<(usize, f64)> {
     let ends = running.ends(place).filter(|end| *end <= slices);
-    let known = ends.filter_map(|end| Some((end, figures.number(Family::Starts, end)?)));
-    let known: Vec<(usize, f64)> = known.skip(1).collect();
+    let known = ends.filter_map(|end| {
+        Some(Counted {
+            end,
+            starts: figures.number(Family::Starts, end)?,
+            requests: figures.number(Family::Requests, end),
+        })
+    });
+    let known: Vec<Counted> = known.skip(1).collect();
     let pairs = known
         .windows(2)
-        .map(|pair| (pair[1].0, began(pair[0].1, pair[1].1)));
+        .map(|pair| (pair[1].end, pair[1].began_since(&pair[0])));
     pairs.filter(|(_, began)| *began > 0.0).collect()
 }
 
-/// A counter that is lower began at 0 again, with another flight folder.
-fn began(before: f64, after: f64) -> f64 {
-    if after < before {
-        after
-    } else {
-        after - before
+/// The counters of an instance at the end of a slice.
+struct Counted {
+    end: usize,
+    starts: f64,
+    requests: Option<f64>,
+}
+
+impl Counted {
+    /// A counter that is lower began at 0 again, with another flight folder. A container that starts again has as many starts as before, so
+    /// its requests show it.
+    fn began_since(&self, before: &Counted) -> f64 {
+        let requests = self.requests.zip(before.requests);
+        let is_reset =
+            self.starts < before.starts || requests.is_some_and(|(now, then)| now < then);
+        match is_reset {
+            true => self.starts,
+            false => self.starts - before.starts,
+        }
     }
 }

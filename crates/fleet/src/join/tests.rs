@@ -278,6 +278,35 @@ fn processes_that_begin_again_are_restarts_of_the_arm_that_stays() {
     assert_eq!(until_ten.units[0].restarts, [(5, 1.0), (9, 2.0)]);
 }
 
+/// Two processes each time. The requests of end 12 are unknown.
+#[test]
+fn a_container_that_starts_again_with_as_many_processes_has_fewer_requests() {
+    let experiment = experiment();
+    let mut gathered = Gathered::of(&experiment);
+    let requests = |end: usize| match end {
+        0..=6 => Some(100.0 * end as f64),
+        7..=11 => Some(100.0 * (end - 7) as f64),
+        12 => None,
+        _ => Some(1_000.0 * end as f64),
+    };
+    for query in queries(&experiment, 20, "") {
+        let of = |labels: &[(&str, &str)], number: &dyn Fn(usize) -> Option<f64>| {
+            let points = (0..=20).filter_map(|end| Some((end, number(end)?)));
+            let points: Vec<(usize, f64)> = points.collect();
+            series(&[&[("instance", "a:1")], labels].concat(), &points)
+        };
+        let answer = match query.family {
+            Family::Arms => vec![of(&[("arm", &label("x", 0))], &|_| Some(1.0))],
+            Family::Starts => vec![of(&[], &|_| Some(2.0))],
+            Family::Requests => vec![of(&[], &requests)],
+            _ => Vec::new(),
+        };
+        gathered.add(&query, answered(answer));
+    }
+    let fleet = join(&experiment, gathered, 20);
+    assert_eq!(fleet.units[0].restarts, [(7, 2.0)]);
+}
+
 #[test]
 fn other_experiments_and_halted_arms() {
     let arms = [

@@ -110,13 +110,13 @@ fn restarts(
             (sum.0 + there as f64 * slice_s / DAY_S, sum.1 + began)
         })
     };
-    let rate = |(days, began): (f64, f64)| if days > 0.0 { began / days } else { 0.0 };
     let (first, ours) = (of(0), of(arm));
-    if ours.0 <= 0.0 {
-        return (State::Unknown, "no slices yet".to_owned());
+    if first.0 <= 0.0 || ours.0 <= 0.0 {
+        return (State::Unknown, "no slices of both arms yet".to_owned());
     }
+    let rate = |(days, began): (f64, f64)| began / days;
     let sentence = format!(
-        "{} restarts of processes, {:.2} a unit and day, {:.2} of the first arm; the limit is {limit}",
+        "{} restarts of processes: {:.2} per unit and day, the first arm has {:.2}; the limit is {limit}",
         run::grouped(ours.1 as u64),
         rate(ours),
         rate(first)

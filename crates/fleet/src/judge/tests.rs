@@ -370,30 +370,49 @@ fn restarts_that_the_first_arm_has_too_halt_nobody() {
         for unit in &mut fleet.units {
             unit.restarts = vec![(5, if unit.arm == 0 { of_first } else { of_arm })];
         }
-        let asked = Asked {
-            now_s: experiment.starts_s + 600,
-            version: String::new(),
-            prometheus: String::new(),
-            halted: Vec::new(),
-        };
-        let document = judge(&experiment, &fleet, &asked);
-        let found = document
-            .guardrails
-            .into_iter()
-            .find(|one| one.figure == "restarts");
-        let found = found.unwrap();
-        (found.state, found.sentence)
+        restarts_of_arm(&experiment, &fleet)
     };
     let (state, sentence) = states(0.0, 1.0);
     assert_eq!(state, State::Broken);
     assert_eq!(
         sentence,
-        "10 restarts of processes, 144.00 a unit and day, 0.00 of the first arm; the limit is 100"
+        "10 restarts of processes: 144.00 per unit and day, the first arm has 0.00; the limit is 100"
     );
     assert_eq!(states(0.0, 0.9).0, State::Unknown);
     assert_eq!(states(0.0, 0.6).0, State::Holds);
     assert_eq!(states(0.5, 1.0).0, State::Unknown);
     assert_eq!(states(0.4, 1.0).0, State::Broken);
+}
+
+#[test]
+fn restarts_are_not_known_until_both_arms_have_slices() {
+    let experiment = crate::read(FILE).unwrap();
+    for without in [0, 1] {
+        let mut fleet = fleet(&experiment, SAME);
+        for unit in &mut fleet.units {
+            unit.restarts = vec![(5, 10.0)];
+            if unit.arm == without {
+                unit.slices.clear();
+            }
+        }
+        let (state, sentence) = restarts_of_arm(&experiment, &fleet);
+        assert_eq!(state, State::Unknown, "{without}: {sentence}");
+        assert_eq!(sentence, "no slices of both arms yet");
+    }
+}
+
+/// The guardrail of restarts after ten minutes.
+fn restarts_of_arm(experiment: &Experiment, fleet: &Fleet) -> (State, String) {
+    let asked = Asked {
+        now_s: experiment.starts_s + 600,
+        version: String::new(),
+        prometheus: String::new(),
+        halted: Vec::new(),
+    };
+    let guardrails = judge(experiment, fleet, &asked).guardrails;
+    let found = guardrails.into_iter().find(|one| one.figure == "restarts");
+    let found = found.unwrap();
+    (found.state, found.sentence)
 }
 
 /// A third group with the first arm's settings, of every third unit.
