@@ -11,7 +11,9 @@ pub fn replaced(
 ) -> Vec<(usize, String)> {
     let mut new = Vec::new();
     let server = words.iter().position(|word| runs(word, recommended.server));
-    for (at, word) in words.iter().enumerate() {
+    // Another program may follow, with flags of the same names.
+    let end = server.and_then(|server| (server..words.len()).find(|at| ends(words[*at])));
+    for (at, word) in words[..end.unwrap_or(words.len())].iter().enumerate() {
         let assigned = word.split_once('=').and_then(|(name, value)| {
             let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
             let new = wanted.over(Some(value))?;
@@ -64,7 +66,13 @@ pub fn runs(word: &str, server: Server) -> bool {
     word.rsplit('/').next() == Some(program)
 }
 
-/// A flag's value as it should be: of `-w 2`, of `--workers=2`.
+/// Whether a word ends a command of a shell: `;`, `&&`, `3000;`. An address in quotes holds such characters further in.
+fn ends(word: &str) -> bool {
+    const OPERATORS: [char; 3] = [';', '&', '|'];
+    word.starts_with(OPERATORS) || word.ends_with(OPERATORS)
+}
+
+/// A flag's value as it should be: of `-w 2`, of `-w2`, of `--workers=2`.
 fn of_flag(words: &[&str], at: usize, recommended: &Recommended) -> Option<String> {
     let threads = format!("{0}:{0}", recommended.threads);
     let workers = recommended.workers.to_string();
@@ -80,8 +88,11 @@ fn of_flag(words: &[&str], at: usize, recommended: &Recommended) -> Option<Strin
         if before.is_some_and(|word| word == short || word == long) && number(words[at]) {
             return Some((*value).to_owned());
         }
-        let joined = words[at].strip_prefix(long)?.strip_prefix('=')?;
-        number(joined).then(|| format!("{long}={value}"))
+        let assigned = format!("{long}=");
+        [*short, &assigned].into_iter().find_map(|flag| {
+            let joined = words[at].strip_prefix(flag)?;
+            number(joined).then(|| format!("{flag}{value}"))
+        })
     })
 }
 
@@ -108,6 +119,16 @@ mod tests {
             (
                 "bin/puma --threads=1:6 --workers 8",
                 "bin/puma --threads=5:5 --workers 2",
+            ),
+            ("puma -t3:3 -w9 -p3000", "puma -t5:5 -w2 -p3000"),
+            ("puma -w 9 && sidekiq -t 25", "puma -w 2 && sidekiq -t 25"),
+            (
+                "puma -w 9 -p 3000; sidekiq -t 25",
+                "puma -w 2 -p 3000; sidekiq -t 25",
+            ),
+            (
+                "puma -b 'ssl://[::]:9292?key=k&cert=c' -w 9 2>&1",
+                "puma -b 'ssl://[::]:9292?key=k&cert=c' -w 2 2>&1",
             ),
             ("timeout -t 9 puma", "timeout -t 9 puma"),
             (

@@ -59,6 +59,31 @@ fn step(
             false => return command.replaced(text, &line, false).map(Some),
         }
     }
+    // They take precedence over the root's.
+    let of_role = role.and_then(|role| role.get("env")).and_then(clear);
+    if let Some(clear) = of_role {
+        let edit = values(
+            text,
+            clear,
+            Asked {
+                adds: false,
+                ..asked
+            },
+        )?;
+        if edit.is_some() {
+            return Ok(edit);
+        }
+    }
+    let is_of_role = |name: &str| of_role.is_some_and(|clear| clear.get(name).is_some());
+    let mut wanted = asked.wanted.to_vec();
+    wanted.retain(|wanted| !is_of_role(&wanted.name));
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let asked = Asked {
+        wanted: &wanted,
+        ..asked
+    };
     let one = first(asked);
     match (root.get("env"), one) {
         (None, Some(one)) if asked.adds => {
@@ -67,15 +92,21 @@ fn step(
                 .map(Some)
         }
         (None, _) => Ok(None),
-        (Some(env), one) => match (env.get("clear"), env.get("secret"), one) {
-            (Some(clear), ..) => values(text, clear, asked),
-            (None, Some(_), Some(one)) if asked.adds => env
+        (Some(env), one) => match (clear(env), one) {
+            (Some(clear), _) => values(text, clear, asked),
+            (None, Some(one)) if asked.adds => env
                 .with(text, "clear", &format!("\n  {one}"), &[])
                 .map(Some),
-            (None, Some(_), _) => Ok(None),
-            // All of them are clear.
-            (None, None, _) => values(text, env, asked),
+            (None, _) => Ok(None),
         },
+    }
+}
+
+/// The variables of an `env` that are no secrets: all of them, where it does not say which.
+fn clear(env: &Node) -> Option<&Node> {
+    match (env.get("clear"), env.get("secret")) {
+        (None, None) => Some(env),
+        (clear, _) => clear,
     }
 }
 
@@ -155,6 +186,30 @@ mod tests {
             );
         assert_eq!(after, expected);
         assert!(notes.is_empty(), "{notes:?}");
+    }
+
+    #[test]
+    fn variables_of_the_role_take_precedence_over_the_root_s() {
+        let before = "service: shop\nservers:\n  web:\n    hosts: [10.0.0.1]\n    options: {cpus: 1.5, memory: 1024m}\n    env:\n      clear:\n        WEB_CONCURRENCY: 4\nenv:\n  clear:\n    WEB_CONCURRENCY: 7\n    RAILS_MAX_THREADS: 3\n";
+        let (after, notes) = changed(before);
+        let expected = before
+            .replace("CONCURRENCY: 4", "CONCURRENCY: \"2\"")
+            .replace("THREADS: 3", "THREADS: \"5\"");
+        assert_eq!(after, expected, "the root's is another role's");
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+
+    #[test]
+    fn braces_take_no_lines() {
+        let before = "service: shop\nservers: {web: {cmd: puma}}\n";
+        let (after, notes) = changed(before);
+        assert_eq!(after, before);
+        assert!(
+            notes[0]
+                .text
+                .starts_with("line 2 holds its mapping in braces"),
+            "{notes:?}"
+        );
     }
 
     #[test]

@@ -128,7 +128,8 @@ fn is_a(document: &Node, kind: &str) -> bool {
     document.get("kind").and_then(Node::word) == Some(kind)
 }
 
-/// The container that runs the server: the only one, or the only one of which the variables or the command say so.
+/// The container that runs the server: the only one, or the only one of which the command says so, or the variables where it has
+/// no command.
 fn container<'n>(documents: &'n [Node], asked: Asked<'_>) -> Result<&'n Node, String> {
     let with_pods = documents
         .iter()
@@ -142,11 +143,14 @@ fn container<'n>(documents: &'n [Node], asked: Asked<'_>) -> Result<&'n Node, St
     let ours = |container: &&&Node| {
         let env = container.get("env").map(Node::items).unwrap_or_default();
         let named = |name: &str| asked.wanted.iter().any(|wanted| wanted.name == name);
-        let sets = env
-            .iter()
-            .filter_map(|item| item.get("name")?.word())
-            .any(named);
-        sets || words(container)
+        let words = words(container);
+        // Workers of background jobs set the same variables.
+        let sets = words.is_empty()
+            && env
+                .iter()
+                .filter_map(|item| item.get("name")?.word())
+                .any(named);
+        sets || words
             .iter()
             .filter_map(|node| node.word())
             .flat_map(str::split_whitespace)
@@ -202,18 +206,12 @@ fn command(
 
 /// `resources.limits`, and requests that would exceed them.
 fn limits(text: &str, container: &Node, pod: Pod) -> Result<Option<Edit>, String> {
-    let asked = [
-        ("cpu", pod.cpus, pod.cpus.map(quantity::of_cores)),
-        (
-            "memory",
-            pod.memory_bytes.map(|bytes| bytes as f64),
-            pod.memory_bytes.map(quantity::of_bytes),
-        ),
-    ];
-    for (resource, wanted, quantity) in asked {
-        let (Some(wanted), Some(quantity)) = (wanted, quantity) else {
-            continue;
-        };
+    let cpu = pod.cpus.map(|cpus| ("cpu", quantity::of_cores(cpus)));
+    let memory = pod.memory_bytes;
+    let memory = memory.map(|bytes| ("memory", quantity::of_bytes(bytes)));
+    for (resource, quantity) in cpu.into_iter().chain(memory) {
+        // As it is read back: a third of a core is written as 333m.
+        let wanted = quantity::parse(&quantity);
         let Some(resources) = container.get("resources") else {
             let lines = format!("\n  limits:\n    {resource}: {quantity}");
             return container
@@ -232,15 +230,11 @@ fn limits(text: &str, container: &Node, pod: Pod) -> Result<Option<Edit>, String
             return limits.with(text, resource, &quantity, &[]).map(Some);
         };
         let there = limit.word().and_then(quantity::parse);
-        if there != Some(wanted) {
+        if there != wanted {
             return limit.replaced(text, &quantity, false).map(Some);
         }
         let requested = resources.at(&["requests", resource]);
-        let exceeds = |node: &&Node| {
-            node.word()
-                .and_then(quantity::parse)
-                .is_some_and(|r| r > wanted)
-        };
+        let exceeds = |node: &&Node| node.word().and_then(quantity::parse) > wanted;
         if let Some(request) = requested.filter(exceeds) {
             return request.replaced(text, &quantity, false).map(Some);
         }

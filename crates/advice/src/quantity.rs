@@ -22,9 +22,12 @@ pub fn of_bytes(bytes: u64) -> String {
 /// In cores, or in bytes; `None` where it is no quantity.
 pub fn parse(text: &str) -> Option<f64> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[number.len()..] {
+    let unit = &text[number.len()..];
+    let number: f64 = number.parse().ok()?;
+    let factor = match unit {
         "" => 1.0,
-        "m" => 1e-3,
+        // A product with 0.001 is not the nearest number: 700m would differ from 0.7.
+        "m" => return Some(number / 1e3),
         "k" => 1e3,
         "M" => 1e6,
         "G" => 1e9,
@@ -35,7 +38,6 @@ pub fn parse(text: &str) -> Option<f64> {
         "Ti" => (1_u64 << 40) as f64,
         _ => return None,
     };
-    let number: f64 = number.parse().ok()?;
     Some(number * factor)
 }
 
@@ -45,7 +47,13 @@ mod tests {
 
     #[test]
     fn quantities_are_written_as_they_are_read() {
-        for (cores, text) in [(1.5, "1500m"), (2.0, "2"), (0.05, "50m")] {
+        for (cores, text) in [
+            (1.5, "1500m"),
+            (2.0, "2"),
+            (0.05, "50m"),
+            (0.7, "700m"),
+            (0.35, "350m"),
+        ] {
             assert_eq!(of_cores(cores), text);
             assert_eq!(parse(text), Some(cores));
         }

@@ -1,6 +1,6 @@
 //! YAML with the places of its words, so that one is changed or added and all else stays, comments included.
 //!
-//! Anchors are not followed: what stands behind one may be meant for others too.
+//! Anchors are not followed, and a node with one is not changed: what stands behind it may be meant for others too.
 
 use std::ops::Range;
 
@@ -18,6 +18,8 @@ pub struct Node {
     pub kind: Kind,
     /// Where it begins, in bytes; of a block mapping or list, where its first entry does.
     start: usize,
+    /// Whether it, or a node that it stands in, has an anchor.
+    anchored: bool,
 }
 
 #[derive(Debug)]
@@ -88,11 +90,37 @@ impl Node {
         text[..self.start].matches('\n').count() + 1
     }
 
+    fn must_be_unshared(&self, text: &str) -> Result<(), String> {
+        let line = self.line(text);
+        match self.anchored {
+            true => Err(format!("line {line} has an anchor, which others may use")),
+            false => Ok(()),
+        }
+    }
+
     /// Another word in its place; `quote`: in quotes, where it has none.
     ///
     /// # Errors
-    /// It is not one word on one line.
+    /// It is not one word on one line, or others may share it.
     pub fn replaced(&self, text: &str, word: &str, quote: bool) -> Result<Edit, String> {
+        self.must_be_unshared(text)?;
+        let inner = self.inner(text)?;
+        Ok(Edit {
+            text: match &text[self.start..inner.start] {
+                "" if quote => quoted(word),
+                "" => word.to_owned(),
+                "\"" => escaped(word),
+                _ => word.replace('\'', "\'\'"),
+            },
+            range: inner,
+        })
+    }
+
+    /// The place of its word, without quotes.
+    ///
+    /// # Errors
+    /// It is not one word on one line.
+    fn inner(&self, text: &str) -> Result<Range<usize>, String> {
         let unclear = || format!("line {} holds more than one plain word", self.line(text));
         let old = self.word().ok_or_else(unclear)?;
         let rest = &text[self.start..];
@@ -104,27 +132,30 @@ impl Node {
         if !is_there || old.is_empty() && quotes.is_none() || old.contains('\n') {
             return Err(unclear());
         }
-        Ok(Edit {
-            range: inner,
-            text: match quotes {
-                None if quote => quoted(word),
-                None => word.to_owned(),
-                Some('"') => escaped(word),
-                Some(_) => word.replace('\'', "\'\'"),
-            },
-        })
+        Ok(inner)
     }
 
     /// A new pair of a mapping: in a block below the first of the keys `below` that it has, else below its first word. `lines` is
     /// what follows the key and its colon: a word, or lines with their indentation below the key.
     ///
     /// # Errors
-    /// There is no line to put it below.
+    /// There is no line to put it below, or others may share the mapping, or it takes the key from another mapping.
     pub fn with(&self, text: &str, key: &str, value: &str, below: &[&str]) -> Result<Edit, String> {
         let Kind::Map(pairs) = &self.kind else {
             return Err(format!("line {} is no mapping", self.line(text)));
         };
-        if text[self.start..].starts_with('{') {
+        self.must_be_unshared(text)?;
+        // A new mapping replaces a merged one as a whole.
+        if value.starts_with(['\n', '{']) && self.get("<<").is_some() {
+            return Err(format!("line {} merges another mapping", self.line(text)));
+        }
+        if self.is_flow(text) {
+            if value.starts_with('\n') {
+                return Err(format!(
+                    "line {} holds its mapping in braces",
+                    self.line(text)
+                ));
+            }
             let comma = if pairs.is_empty() { "" } else { ", " };
             let at = self.start + 1;
             return Ok(Edit {
@@ -134,8 +165,7 @@ impl Node {
         }
         let on_one_line = |(name, value): &&(Node, Node)| {
             let same = name.line(text) == value.line(text);
-            same && value.word().is_some_and(|word| !word.contains('\n'))
-                && !is_block_text(text, value)
+            same && value.inner(text).is_ok() && !is_block_text(text, value)
         };
         let named = |key: &&str| {
             let mut all = pairs.iter();
@@ -173,12 +203,13 @@ impl Node {
     /// A new first item of a list of mappings, given as its pairs.
     ///
     /// # Errors
-    /// It is no list of which the first item is seen.
+    /// It is no list of which the first item is seen, or others may share it.
     pub fn with_item(&self, text: &str, item: &[(&str, String)]) -> Result<Edit, String> {
         let no_list = || format!("line {} is no list of lines", self.line(text));
         let Kind::List(items) = &self.kind else {
             return Err(no_list());
         };
+        self.must_be_unshared(text)?;
         let pairs: Vec<String> = item
             .iter()
             .map(|(key, value)| format!("{key}: {value}"))
@@ -222,7 +253,7 @@ fn escaped(word: &str) -> String {
 /// The text after all the edits that `step` asks for, one at a time.
 ///
 /// # Errors
-/// It is no YAML, or what `step` says.
+/// It is no YAML, or what `step` says, or `step` comes to no end.
 pub fn edited(
     before: &str,
     mut step: impl FnMut(&str, &[Node]) -> Result<Option<Edit>, String>,
@@ -232,16 +263,17 @@ pub fn edited(
         let documents = parse(&text)?;
         match step(&text, &documents)? {
             Some(edit) => text.replace_range(edit.range, &edit.text),
-            None => break,
+            None => return Ok(text),
         }
     }
-    Ok(text)
+    Err(format!("it takes more than {MOST_EDITS} edits"))
 }
 
 /// A list or mapping whose end was not read yet.
 struct Open {
     is_map: bool,
     start: usize,
+    anchored: bool,
     nodes: Vec<Node>,
 }
 
@@ -257,19 +289,25 @@ fn parse(text: &str) -> Result<Vec<Node>, String> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| no_yaml(text, &error.to_string()))?;
         let start = byte(span);
+        let in_anchored = open.last().is_some_and(|parent| parent.anchored);
+        // The parser numbers anchors from 1.
+        let anchored = |anchor: usize| in_anchored || anchor > 0;
         let node = match event {
-            Event::Scalar(word, ..) => Node {
+            Event::Scalar(word, _, anchor, _) => Node {
                 kind: Kind::Word(word.into_owned()),
                 start,
+                anchored: anchored(anchor),
             },
             Event::Alias(_) => Node {
                 kind: Kind::Alias,
                 start,
+                anchored: in_anchored,
             },
-            Event::SequenceStart(..) | Event::MappingStart(..) => {
+            Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) => {
                 open.push(Open {
                     is_map: matches!(event, Event::MappingStart(..)),
                     start,
+                    anchored: anchored(anchor),
                     nodes: Vec::new(),
                 });
                 if open.len() > DEEPEST {
@@ -281,6 +319,7 @@ fn parse(text: &str) -> Result<Vec<Node>, String> {
                 let ended = open.pop().ok_or("an end without a beginning")?;
                 Node {
                     start: ended.start,
+                    anchored: ended.anchored,
                     kind: match ended.is_map {
                         true => Kind::Map(pairs(ended.nodes)),
                         false => Kind::List(ended.nodes),
@@ -314,108 +353,4 @@ fn pairs(nodes: Vec<Node>) -> Vec<(Node, Node)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn changed(text: &str, edit: &Edit) -> String {
-        let mut text = text.to_owned();
-        text.replace_range(edit.range.clone(), &edit.text);
-        text
-    }
-
-    #[test]
-    fn a_word_is_replaced_with_its_quotes_and_comment_kept() {
-        let text = "# ü\na: 1 # one\nb: 'x'\nc: {d: \"y\", e: 2}\nf: |\n  z\n";
-        let documents = parse(text).unwrap();
-        let replaced = |path: &[&str], quote| {
-            let node = documents[0].at(path).unwrap();
-            node.replaced(text, "new", quote)
-                .map(|edit| changed(text, &edit))
-        };
-        assert!(replaced(&["a"], false).unwrap().contains("a: new # one"));
-        assert!(replaced(&["a"], true).unwrap().contains("a: \"new\" # one"));
-        assert!(replaced(&["b"], true).unwrap().contains("b: 'new'\n"));
-        assert!(
-            replaced(&["c", "d"], true)
-                .unwrap()
-                .contains("{d: \"new\", e: 2}")
-        );
-        assert!(replaced(&["c", "e"], false).unwrap().contains("e: new}"));
-        for several in [&["c"][..], &["f"]] {
-            assert!(replaced(several, false).unwrap_err().starts_with("line "));
-        }
-    }
-
-    #[test]
-    fn a_pair_is_added_where_its_mapping_is() {
-        let text = "list:\n  - name: a # x\n    image: b\n    deep:\n      k: v\nflow: {a: 1}\nempty: {}\nlast: 1\n";
-        let documents = parse(text).unwrap();
-        let root = &documents[0];
-        let with = |node: &Node, key: &str, value: &str, below: &[&str]| {
-            changed(text, &node.with(text, key, value, below).unwrap())
-        };
-        let item = &root.get("list").unwrap().items()[0];
-        assert!(with(item, "n", "1", &[]).contains("a # x\n    n: 1\n    image: b\n"));
-        let below = with(item, "n", "\n  m: 2", &["image"]);
-        assert!(
-            below.contains("image: b\n    n:\n      m: 2\n    deep:"),
-            "{below}"
-        );
-        assert!(with(root.get("flow").unwrap(), "n", "2", &[]).contains("{n: 2, a: 1}"));
-        assert!(with(root.get("empty").unwrap(), "n", "2", &[]).contains("empty: {n: 2}"));
-        assert!(with(root, "n", "2", &["last"]).ends_with("last: 1\nn: 2\n"));
-        assert!(
-            with(
-                root.get("list").unwrap().items()[0].get("deep").unwrap(),
-                "n",
-                "1",
-                &[]
-            )
-            .contains("k: v\n      n: 1\n")
-        );
-        let nested = "a:\n  b:\n    c: 1\n";
-        let a = &parse(nested).unwrap()[0];
-        assert_eq!(with_in(nested, a), "n: 1\na:\n  b:\n    c: 1\n");
-        let item = "- b:\n    c: 1\n";
-        assert!(
-            parse(item).unwrap()[0].items()[0]
-                .with(item, "n", "1", &[])
-                .is_err()
-        );
-    }
-
-    fn with_in(text: &str, node: &Node) -> String {
-        changed(text, &node.with(text, "n", "1", &[]).unwrap())
-    }
-
-    #[test]
-    fn an_item_is_added_before_the_first() {
-        let item = [("name", "A".to_owned()), ("value", quoted("1"))];
-        for (text, expected) in [
-            (
-                "e:\n  # of x\n  - name: B\n",
-                "e:\n  # of x\n  - name: A\n    value: \"1\"\n  - name: B\n",
-            ),
-            ("e: []\n", "e: [{name: A, value: \"1\"}]\n"),
-            (
-                "e: [{name: B}]\n",
-                "e: [{name: A, value: \"1\"}, {name: B}]\n",
-            ),
-        ] {
-            let list = &parse(text).unwrap()[0];
-            let edit = list.get("e").unwrap().with_item(text, &item).unwrap();
-            assert_eq!(changed(text, &edit), expected);
-        }
-    }
-
-    #[test]
-    fn what_is_no_yaml_says_so() {
-        assert!(
-            parse("a: {{ .Values.x }}: y\n")
-                .unwrap_err()
-                .contains("template")
-        );
-        assert!(parse("a: [1\n").unwrap_err().contains("no YAML"));
-        assert_eq!(parse("a: 1\n---\nb: 2\n").unwrap().len(), 2);
-    }
-}
+mod tests;

@@ -80,6 +80,51 @@ fn limits_variables_and_flags_change_where_they_stand_and_comments_stay() {
 }
 
 #[test]
+fn a_limit_with_a_fraction_is_written_once_and_the_rest_too() {
+    for (cpus, quantity) in [(0.7, "700m"), (0.3333, "333m"), (1.15, "1150m")] {
+        let pod = Pod {
+            cpus: Some(cpus),
+            ..POD
+        };
+        let (after, notes) = changed(DEPLOYMENT, pod, true);
+        let limits = format!("limits: {{cpu: {quantity}, memory: 1Gi}}");
+        assert!(
+            after.contains(&limits) && after.contains("-t, \"5:5\""),
+            "{after}"
+        );
+        assert!(
+            after.contains(&format!("cpu: \"{quantity}\"")),
+            "a request of more: {after}"
+        );
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_worker_of_jobs_is_not_the_server() {
+    let worker = "image: shop:1\n          command: [bundle, exec, sidekiq]\n          env: [{name: RAILS_MAX_THREADS, value: \"9\"}]";
+    let before = DEPLOYMENT.replace("image: envoy:1", worker);
+    let (after, notes) = changed(&before, POD, true);
+    assert!(notes.is_empty(), "{notes:?}");
+    assert!(after.contains(worker) && after.contains("-t, \"5:5\""));
+    let without_command = before
+        .replace(
+            "          command: [bundle, exec, puma, -b, \"tcp://0.0.0.0:3000\", -t, \"3:3\"]\n",
+            "",
+        )
+        .replace(
+            "            - name: WEB_CONCURRENCY\n              value: \"4\"\n",
+            "",
+        );
+    let (after, notes) = changed(&without_command, POD, true);
+    assert_eq!(after, without_command);
+    assert!(
+        notes[0].text.contains("none of its containers"),
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn a_container_without_resources_and_variables_gets_them() {
     let before = "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n        - name: app\n          image: shop\n";
     let (after, _) = changed(before, POD, true);
