@@ -40,12 +40,13 @@ impl Pod {
         match PodGroup::make(roots, &name, asked) {
             Ok(group) => Ok(Some(Pod { group, asked })),
             Err(error) => Err(format!(
-                "no control group can be made for {POD_CPUS} and {POD_MEMORY}: {error}; {REMEDY}"
+                "no control group can be made for {}: {error}; {REMEDY}",
+                said(asked)
             )),
         }
     }
 
-    /// The folders of the group.
+    /// The folders of the group, to start the server in.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.group.folders().map(PathBuf::from).collect()
     }
@@ -62,7 +63,11 @@ impl Pod {
             });
         }
         let inside = self.group.pids().unwrap_or_default();
-        let outside = pids.iter().find(|pid| !inside.contains(pid))?;
+        // A worker may have ended since it was found.
+        let runs = |pid: u32| host::memory::rss(pid).is_some();
+        let outside = pids
+            .iter()
+            .find(|pid| !inside.contains(pid) && runs(**pid))?;
         Some(Mismatch {
             knob: "pod".into(),
             asked: said(self.asked),
@@ -172,11 +177,12 @@ mod tests {
             let found = pod.not_taken(&pids.iter().copied().collect());
             found.map(|found| found.to_string())
         };
-        assert_eq!(mismatch(&[7, 8]), None);
-        let outside = mismatch(&[7, 9]).unwrap();
+        let (here, ended) = (std::process::id(), u32::MAX >> 1);
+        assert_eq!(mismatch(&[7, 8, ended]), None);
+        let outside = mismatch(&[7, ended, here]).unwrap();
         assert!(
             outside.contains("pod.cpus=0.5, pod.memory=1GiB")
-                && outside.contains("process 9 outside"),
+                && outside.contains(&format!("process {here} outside")),
             "{outside}"
         );
         fs::write(group.join("cpu.max"), "max 100000\n").unwrap();
@@ -211,7 +217,9 @@ mod tests {
         }
         let refused = Pod::below(&roots, &overlay(&[(POD_CPUS, "1")])).unwrap_err();
         assert!(
-            refused.contains("controllers cpu") && refused.contains("systemd-run"),
+            refused.starts_with("no control group can be made for pod.cpus=1: ")
+                && refused.contains("enables cpu for its children")
+                && refused.contains("systemd-run"),
             "{refused}"
         );
     }

@@ -5,7 +5,7 @@
 //! reads it.
 
 use crate::bytes::{section, u32_at, u64_at};
-use crate::events::{EventsError, Trace, Wanted, open, open_request, read_at};
+use crate::events::{EventsError, MAX_EVENTS_BYTES, Trace, Wanted, open, open_request, read_at};
 use crate::{Origin, Snapshot, magic};
 use rustix::fs::OFlags;
 use std::path::{Path, PathBuf};
@@ -337,7 +337,7 @@ impl SurvivorsAsk {
     /// What it recorded.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged.
+    /// When the file cannot be read, is damaged, or holds more than [`MAX_EVENTS_BYTES`].
     pub fn read(&self) -> Result<Survivors, SurvivorsError> {
         let header = self.bytes(HEADER_SIZE)?;
         // The length of one that ends just now is not in this header.
@@ -346,7 +346,15 @@ impl SurvivorsAsk {
         }
         let used = u64_at(&header, 112).unwrap_or(0);
         let length = self.0.file().metadata().map_err(|e| self.failed(e))?.len();
-        parse_survivors(&self.bytes(length.min(used.saturating_add(HEADER_SIZE as u64)) as usize)?)
+        let bytes = length.min(used.saturating_add(HEADER_SIZE as u64));
+        if bytes > MAX_EVENTS_BYTES {
+            return Err(SurvivorsError::File(EventsError::TooLarge {
+                path: self.0.path().to_owned(),
+                bytes,
+                limit: MAX_EVENTS_BYTES,
+            }));
+        }
+        parse_survivors(&self.bytes(bytes as usize)?)
     }
 
     /// Ends the recording where it still goes on, and removes the file.

@@ -1,7 +1,7 @@
 //! The control group of a server that is limited as a pod is: where one can be made, its limits, what they came to, its end.
 //!
 //! Version 2 has one group for all controllers, below a group of this process that hands them down; version 1 has one for each
-//! controller. The process itself writes its number into [`PodGroup::joined_by`] before it becomes the server.
+//! controller. The caller puts processes in: each writes its number into [`PodGroup::joined_by`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};

@@ -5,7 +5,7 @@ use crate::Style;
 use crate::figures::{counted, grouped, percent, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
-use run::survivors::{Change, Document, Fate, Line};
+use run::survivors::{Change, Document, Fate, Line, Process};
 use std::cmp::Reverse;
 
 /// Sites of each table; the document has all.
@@ -18,9 +18,9 @@ pub fn survivors_page(document: &Document, style: Style) -> String {
 
 pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
-    let sampled: u64 = document.processes.iter().map(|p| p.sampled).sum();
-    let internal: u64 = document.processes.iter().map(|p| p.internal).sum();
-    let allocated: u64 = document.processes.iter().map(|p| p.allocated).sum();
+    let sampled = sum(document, |p| p.sampled);
+    let internal = sum(document, |p| p.internal);
+    let allocated = sum(document, |p| p.allocated);
     sheet.bold(&format!(
         "{} sampled objects of {} that {} made: {} became old, {} died young.",
         grouped(sampled - internal.min(sampled)),
@@ -146,10 +146,14 @@ fn worded(change: Change) -> &'static str {
     }
 }
 
+/// Over all processes. Their files are others' and may hold any number.
+fn sum(document: &Document, of: fn(&Process) -> u64) -> u64 {
+    let counts = document.processes.iter().map(of);
+    counts.fold(0, u64::saturating_add)
+}
+
 fn missing(document: &Document) -> Vec<String> {
-    let sum =
-        |of: fn(&run::survivors::Process) -> u64| document.processes.iter().map(of).sum::<u64>();
-    let (undecided, lost) = (sum(|p| p.undecided), sum(|p| p.lost));
+    let (undecided, lost) = (sum(document, |p| p.undecided), sum(document, |p| p.lost));
     let mut said = Vec::new();
     if undecided > 0 {
         said.push(format!(
@@ -173,6 +177,11 @@ fn missing(document: &Document) -> Vec<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    const STYLE: Style = Style {
+        width: 140,
+        colour: false,
+    };
 
     fn document() -> Document {
         let fate = |sampled: u64, share: f64| {
@@ -202,11 +211,7 @@ mod tests {
 
     #[test]
     fn each_fate_has_its_table_and_what_is_missing_is_said() {
-        let style = Style {
-            width: 140,
-            colour: false,
-        };
-        let page = survivors_page(&document(), style);
+        let page = survivors_page(&document(), STYLE);
         for said in [
             "1,190 sampled objects of 600,000 that 1 process made: 100 became old, 1,000 died young.",
             "String json-2.7/lib/json.rb:9 for app/models/shop.rb:3",
@@ -220,5 +225,27 @@ mod tests {
         let (old, young) = page.split_once("Objects that die young").unwrap();
         assert!(old.contains("String") && !old.contains("Array"), "{page}");
         assert!(young.contains("Array"), "{page}");
+    }
+
+    #[test]
+    fn counts_of_any_size_are_summed() {
+        let mut document = document();
+        let mut process = document.processes[0].clone();
+        for count in [
+            &mut process.sampled,
+            &mut process.internal,
+            &mut process.allocated,
+            &mut process.undecided,
+            &mut process.lost,
+        ] {
+            *count = u64::MAX;
+        }
+        document.processes.push(process);
+        let page = survivors_page(&document, STYLE);
+        let most = grouped(u64::MAX);
+        assert!(
+            page.contains(&format!("sampled objects of {most}")),
+            "{page}"
+        );
     }
 }

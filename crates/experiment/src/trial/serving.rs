@@ -125,7 +125,7 @@ fn in_its_pod<T>(
     let pod = Pod::of(&serving.arm.overlay).map_err(Failure::Fatal)?;
     let pod = pod.as_ref();
     let result = served(bench, serving, pod, watcher, begun, work);
-    // Whatever the server still did, it is not what this much memory carries.
+    // A trial in which the kernel killed a process fails, even if the server went on to answer.
     match (result, pod.and_then(Pod::killed)) {
         (Ok(_), Some(killed)) => Err(Failure::Trial(killed)),
         (Err(Failure::Trial(why)), Some(killed)) => {

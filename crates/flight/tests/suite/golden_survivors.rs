@@ -1,8 +1,14 @@
 //! The samples of the survivors file that the agent's tests read too: `contract/samples/survivors/`.
 
-use flight::survivors::{Refusal, Survivors, SurvivorsError, SurvivorsState, parse_survivors};
+use flight::FlightFile;
+use flight::events::{EventsError, MAX_EVENTS_BYTES};
+use flight::survivors::{
+    Refusal, Survivors, SurvivorsAsk, SurvivorsError, SurvivorsState, SurvivorsWanted,
+    parse_survivors,
+};
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -87,4 +93,31 @@ fn what_is_cut_off_or_spoilt_is_an_error() {
     }
     let error = spoilt(112, u32::MAX);
     assert!(matches!(error, SurvivorsError::Truncated { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_claims_to_be_larger_than_any_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let flight = folder.path().join("1.flight");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+    fs::copy(sample.join("basic.flight"), &flight).unwrap();
+    let snapshot = FlightFile::open(&flight).unwrap().snapshot().unwrap();
+    let wanted = SurvivorsWanted {
+        request: 7,
+        duration_ns: 1,
+        follow_ns: 1,
+        every: 512,
+        bytes: 8192,
+        wall_ns: 0,
+        mono_ns: 0,
+    };
+    let ask = SurvivorsAsk::ask(&flight, &snapshot, &wanted).unwrap();
+    let path = flight.with_extension("survivors");
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(&2_u32.to_le_bytes(), 16).unwrap();
+    file.write_all_at(&u64::MAX.to_le_bytes(), 112).unwrap();
+    file.set_len(MAX_EVENTS_BYTES + 1).unwrap();
+    let error = ask.read().unwrap_err();
+    let expected = matches!(error, SurvivorsError::File(EventsError::TooLarge { .. }));
+    assert!(expected, "{error}");
 }

@@ -122,7 +122,21 @@ fn version_1_has_a_group_for_each_controller_where_that_is_mounted() {
 }
 
 #[test]
-fn an_empty_group_goes_with_its_value_and_with_a_limit_that_is_refused() {
+fn a_group_that_was_made_goes_when_the_next_cannot_be_made() {
+    let host = Host::with("1:memory:/app\n");
+    host.group("memory/app", &[]);
+    let of_memory = Limits {
+        cpu_quota: None,
+        ..BOTH
+    };
+    assert!(PodGroup::make(&host.roots, "pod-8", of_memory).is_ok());
+    let refused = PodGroup::make(&host.roots, "pod-7", BOTH).unwrap_err();
+    assert!(refused.to_string().contains("enables cpu for"), "{refused}");
+    assert!(!host.roots.cgroup.join("memory/app/pod-7").exists());
+}
+
+#[test]
+fn an_empty_group_goes_with_its_value() {
     let host = version_2();
     let folder = host.roots.cgroup.join("app.slice/pod-7");
     // The kernel's files do not keep a folder, those of a file system do.

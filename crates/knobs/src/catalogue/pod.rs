@@ -5,8 +5,8 @@ use crate::names::{POD_CPUS, POD_MEMORY};
 
 pub const KNOBS: &[Knob] = &[
     Knob {
-        caution: "Threads and workers that compute at once use the quota up early in each period, and then stand still together until the \
-                  next.",
+        caution: "A quota limits CPU time, not the number of cores: threads and workers that run at the same time use it up early in each \
+                  period, and then all stop until the next one.",
         ..Knob::plain(
             POD_CPUS,
             (Place::Group, "cpu.max"),

@@ -283,7 +283,7 @@ fn say(event: &Event) {
     }
 }
 
-/// Whether the other end of the pipe is closed. What cannot be asked is not there.
+/// Whether the other end of the pipe is closed; also true if `poll` fails.
 fn powerband_is_gone() -> bool {
     let mut fds = [PollFd::from_borrowed_fd(
         rustix::stdio::stdin(),

@@ -17,7 +17,7 @@ pub struct Remove {
     pub files: Vec<PathBuf>,
     /// With all that they hold.
     pub folders: Vec<PathBuf>,
-    /// Empty folders that powerband itself removes, once it has read what is in them; only if it is gone.
+    /// Empty folders that powerband removes after it has read them. The guard removes them only if powerband is gone.
     pub orphaned: Vec<PathBuf>,
 }
 
