@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_overrides_is_told() {
+    fn a_file_that_overrides_is_reported() {
         let before = "[Service]\nEnvironmentFile=/etc/shop\n";
         let (change, notes) = drop_in_of(before, &[("X", "1")]);
         assert_eq!(change.text, format!("{before}Environment=\"X=1\"\n"));

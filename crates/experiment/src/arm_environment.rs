@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_did_not_take_is_told_without_its_secret() {
+    fn a_variable_that_did_not_take_is_reported_without_its_secret() {
         let overlay = overlay(&[("malloc_arena_max", "2"), ("env.API_KEY", "hunter2")]);
         let asked = overlay.variables();
         let runs = |pairs: &[(&str, &str)]| {

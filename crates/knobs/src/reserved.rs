@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_users_to_set_is_told_with_what_is() {
+    fn what_is_not_the_users_to_set_is_reported_with_what_is() {
         for (name, said) in [
             ("PORT", "--port"),
             ("WEB_CONCURRENCY", "workers"),

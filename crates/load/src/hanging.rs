@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_hangs_now_and_then_is_told_from_one_that_was_sent_at_the_same_time() {
+    fn a_page_that_hangs_now_and_then_is_distinguished_from_one_that_was_sent_at_the_same_time() {
         let unanswered = [(3.1, 0), (3.101, 1), (3.2, 0), (3.3, 0)];
         let found = found(&Mode::closed(4), &unanswered, [300, 5]).unwrap();
         assert_eq!(

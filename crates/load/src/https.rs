@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_url_with_https_is_told_from_others() {
+    fn the_same_url_with_https_is_distinguished_from_others() {
         let same = |location| is_same_with_https(location, "shop.test:3000", "/cart?a=b");
         for location in [
             "https://shop.test/cart?a=b",

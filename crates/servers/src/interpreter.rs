@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_it_ignores_is_told() {
+    fn a_value_that_it_ignores_is_reported() {
         let environment = [("RUBY_GC_HEAP_GROWTH_FACTOR", "0.5"), ("RUBYLIB", "x")];
         let probe = asked(&environment, |ruby| ruby.probe()).unwrap();
         assert!(probe.stderr.contains("is ignored"), "{probe:?}");

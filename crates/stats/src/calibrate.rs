@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_inside_blocks_is_told_apart_from_the_arms() {
+    fn the_order_inside_blocks_is_distinguished_from_the_arms() {
         // The second copy is slower by 5 %.
         let mut all = blocks(&[0.0; 10]);
         for block in &mut all {

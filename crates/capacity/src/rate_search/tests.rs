@@ -117,7 +117,7 @@ fn no_rate_below_the_answer_stays_in_doubt() {
 }
 
 #[test]
-fn a_doubt_for_which_no_time_is_left_is_told() {
+fn a_doubt_for_which_no_time_is_left_is_reported() {
     let mut search = RateSearch::new(GOAL, point);
     let mut record = |per_s, violations| {
         search.record(RateTrial {
@@ -270,7 +270,7 @@ fn a_window_without_requests_says_nothing() {
 }
 
 #[test]
-fn a_generator_that_cannot_offer_the_least_is_told() {
+fn a_generator_that_cannot_offer_the_least_is_reported() {
     let mut search = RateSearch::new(GOAL, point);
     let mut offered = 0;
     let bounds = loop {

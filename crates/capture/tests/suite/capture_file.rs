@@ -88,7 +88,7 @@ fn a_cut_costs_the_block_that_it_goes_through() {
 }
 
 #[test]
-fn a_changed_bit_costs_its_block_and_is_told() {
+fn a_changed_bit_costs_its_block_and_is_reported() {
     let blocks = blocks(3, 5);
     let (bytes, ends) = file(&blocks);
     for at in ends[1]..ends[2] {
@@ -103,7 +103,7 @@ fn a_changed_bit_costs_its_block_and_is_told() {
 }
 
 #[test]
-fn what_is_missing_between_two_blocks_is_told() {
+fn what_is_missing_between_two_blocks_is_reported() {
     let blocks = blocks(3, 5);
     let (bytes, ends) = file(&blocks);
     let without = [&bytes[..ends[1]], &bytes[ends[2]..]].concat();

@@ -93,7 +93,7 @@ fn server_errors_come_first_and_other_statuses_next() {
 
 /// A status is listed even where chance may explain it, and then it is said so.
 #[test]
-fn a_single_error_is_told_and_not_claimed() {
+fn a_single_error_is_reported_and_not_claimed() {
     let mut pairs = traffic(600, &[1.0, 1.0], 4);
     pairs[7].shadows[0].outcome = Outcome::Answered(answer(5.0, 503));
     let found = of(&pairs, &["a", "twin"]);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_without_secrets() {
+    fn everything_wrong_is_reported_without_secrets() {
         let said = resolved(&[
             "threads=2",
             "yjit",

@@ -278,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn what_tune_cannot_search_is_told() {
-        let told = |knob: &str, front: Option<Front>| {
+    fn what_tune_cannot_search_is_reported() {
+        let reported = |knob: &str, front: Option<Front>| {
             let request = Request {
                 knobs: vec![Asked::new(knob, "--knobs")],
                 ..Request::default()
@@ -289,24 +289,24 @@ mod tests {
         let nginx = Some(Front { tls: false });
         assert_eq!(
             (
-                told("nginx.workers=2", None),
-                told("nginx.workers=2", nginx)
+                reported("nginx.workers=2", None),
+                reported("nginx.workers=2", nginx)
             ),
             (1, 0)
         );
         assert_eq!(
             (
-                told("passenger.min_instances=2", None),
-                told("value.a=1", None)
+                reported("passenger.min_instances=2", None),
+                reported("value.a=1", None)
             ),
             (1, 1)
         );
-        assert_eq!(told("malloc_arena_max=2", None), 0);
+        assert_eq!(reported("malloc_arena_max=2", None), 0);
     }
 
     #[test]
-    fn what_a_server_of_one_thread_cannot_be_searched_for_is_told() {
-        let told = |kind, threads, workers, knob: &str| {
+    fn what_a_server_of_one_thread_cannot_be_searched_for_is_reported() {
+        let reported = |kind, threads, workers, knob: &str| {
             let asked = |text: &str, origin| Some(Asked::new(text, origin));
             let request = Request {
                 threads: asked(threads, "--threads"),
@@ -318,18 +318,18 @@ mod tests {
             problems.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let knob = "passenger.min_instances=2";
-        assert_eq!(told(ServerKind::Passenger, "1", "1,2", knob).len(), 0);
-        let wrong = told(ServerKind::Unicorn, "1,3", "0,2", knob);
+        assert_eq!(reported(ServerKind::Passenger, "1", "1,2", knob).len(), 0);
+        let wrong = reported(ServerKind::Unicorn, "1,3", "0,2", knob);
         for (problem, word) in wrong.iter().zip(["--threads", "--workers", "--knobs"]) {
             assert!(problem.starts_with(word), "{problem}");
         }
         assert_eq!(wrong.len(), 3, "{wrong:?}");
         let knob = "puma.fork_worker=0";
-        assert_eq!(told(ServerKind::Puma, "1,3", "0,2", knob).len(), 0);
-        assert_eq!(told(ServerKind::Passenger, "1", "2", knob).len(), 1);
+        assert_eq!(reported(ServerKind::Puma, "1,3", "0,2", knob).len(), 0);
+        assert_eq!(reported(ServerKind::Passenger, "1", "2", knob).len(), 1);
         let knob = "pitchfork.refork_after=50,100";
-        assert_eq!(told(ServerKind::Pitchfork, "1", "1,2", knob).len(), 0);
-        let wrong = told(ServerKind::Unicorn, "1", "1,2", knob);
+        assert_eq!(reported(ServerKind::Pitchfork, "1", "1,2", knob).len(), 0);
+        let wrong = reported(ServerKind::Unicorn, "1", "1,2", knob);
         assert!(
             wrong[0].contains("set server.kind = \"pitchfork\""),
             "{wrong:?}"
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_leaves_no_choice_of_preloading_is_told() {
+    fn a_server_that_leaves_no_choice_of_preloading_is_reported() {
         let settings = |workers, preload| Settings {
             workers,
             threads: 1,

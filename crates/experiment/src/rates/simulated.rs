@@ -207,7 +207,7 @@ fn printed_ends_are_seldom_wrong() {
 }
 
 #[test]
-fn an_objective_that_no_rate_meets_is_told() {
+fn an_objective_that_no_rate_meets_is_reported() {
     let hopeless = Simulated {
         limit_s: 0.050,
         ..SERVER

@@ -33,7 +33,7 @@ fn said_of(knob: &Knob, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_this_ruby_should_have_is_taken_and_what_it_should_not_have_is_told() {
+fn what_this_ruby_should_have_is_taken_and_what_it_should_not_have_is_reported() {
     let version = version();
     for knob in collectors() {
         let refused = said_of(knob, knob.example);

@@ -328,7 +328,7 @@ fn sum_us(histogram: &Histogram<u64>) -> f64 {
 }
 
 #[test]
-fn the_generators_own_delay_is_told_apart_from_the_servers() {
+fn the_generators_own_delay_is_distinguished_from_the_servers() {
     const RATE: f64 = 500.0;
     let mode = Mode::Open {
         arrivals: Arrivals::constant(RATE),

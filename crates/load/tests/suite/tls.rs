@@ -212,7 +212,7 @@ fn the_name_asked_for_may_differ_from_the_urls() {
 }
 
 #[test]
-fn a_server_without_tls_or_without_end_is_told_apart() {
+fn a_server_without_tls_or_without_end_is_distinguished() {
     let plain = Server::new(|peer, _| {
         peer.wait();
         peer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -238,7 +238,7 @@ fn a_server_without_tls_or_without_end_is_told_apart() {
 }
 
 #[test]
-fn a_server_of_another_protocol_or_version_is_told_apart() {
+fn a_server_of_another_protocol_or_version_is_distinguished() {
     // The alerts no_application_protocol and protocol_version.
     for (alert, said) in [
         (120, "does not offer HTTP/1.1"),

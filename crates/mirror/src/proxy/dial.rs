@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exhaustion_is_told_from_a_refusal() {
+    fn exhaustion_is_distinguished_from_a_refusal() {
         // EMFILE, ENFILE, ENOBUFS, ENOMEM; ECONNREFUSED, ETIMEDOUT, EADDRNOTAVAIL.
         for (errno, exhausted) in [
             (24, true),

@@ -167,7 +167,7 @@ fn chunks_are_written_anew_both_ways() {
 }
 
 #[test]
-fn the_tap_is_told_what_was_asked_and_answered() {
+fn the_tap_receives_what_was_asked_and_answered() {
     let primary = Scripted::answering(|_| {
         b"HTTP/1.1 201 Made\r\nContent-Type: Text/HTML; charset=utf-8\r\nSet-Cookie: a=b\r\nConnection: X-Hop\r\nX-Hop: 1\r\nContent-Length: 2\r\n\r\nhi".to_vec()
     });

@@ -221,7 +221,7 @@ fn the_folder_and_the_age_of_the_last_request_are_in_the_first_lines() {
 }
 
 #[test]
-fn the_collector_of_the_processes_is_told_from_that_of_a_request() {
+fn the_collector_of_the_processes_is_distinguished_from_that_of_a_request() {
     let mut document = sample();
     document.collector = Some(run::inspect::Collector {
         pauses: 3,

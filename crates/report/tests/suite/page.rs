@@ -35,7 +35,7 @@ fn tuned() -> Document {
 }
 
 #[test]
-fn a_change_is_told_from_the_answer_to_the_details() {
+fn a_change_is_distinguished_from_the_answer_to_the_details() {
     let document = tuned();
     let page = page(&document);
     holds(&page, &[&document.verdict.as_ref().unwrap().sentence]);
@@ -144,7 +144,7 @@ fn servers_are_counted_for_today_and_for_what_is_recommended() {
 }
 
 #[test]
-fn what_was_measured_before_a_run_was_resumed_is_told_apart() {
+fn what_was_measured_before_a_run_was_resumed_is_distinguished() {
     let mut document = tuned();
     let whole = page(&document);
     assert!(!whole.contains("sitting"), "{whole}");

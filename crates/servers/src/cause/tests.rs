@@ -109,7 +109,7 @@ fn workers_that_fail_together_write_between_each_others_lines() {
 }
 
 #[test]
-fn a_worker_that_cannot_be_started_is_told_once_the_log_says_why() {
+fn a_worker_that_cannot_be_started_is_reported_once_the_log_says_why() {
     let lines: Vec<&str> = OF_A_WORKER.lines().collect();
     assert!(never_boots(&lines));
     assert!(!never_boots(&lines[..4]));

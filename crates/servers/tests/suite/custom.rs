@@ -91,7 +91,7 @@ fn one_that_dies_as_it_starts_shows_its_last_lines() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told() {
+fn a_port_that_is_taken_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let app = App::hello();

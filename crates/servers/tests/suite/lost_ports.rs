@@ -31,7 +31,7 @@ fn unicorn() -> ServerCommand {
 }
 
 #[test]
-fn one_that_was_asked_for_is_told_to_be_in_use() {
+fn one_that_was_asked_for_is_reported_to_be_in_use() {
     let app = App::hello();
     let spec = app.spec(1, 1, false);
     let with = |command: ServerCommand| ServerSpec {

@@ -175,7 +175,7 @@ fn mentioning(app: &App) -> Vec<u32> {
 }
 
 #[test]
-fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
+fn what_it_cannot_do_or_lacks_is_reported_with_the_remedy() {
     if without_passenger() {
         return;
     }

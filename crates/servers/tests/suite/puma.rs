@@ -167,7 +167,7 @@ fn the_applications_own_configuration_is_read_too() {
 }
 
 #[test]
-fn the_agent_is_injected_and_writes_where_it_is_told() {
+fn the_agent_is_injected_and_writes_where_it_should() {
     let app = App::hello();
     let flight_dir = app.path().join("flight");
     let agent = crate::support::agent(&app.path().join("cache"), &flight_dir);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn everything_wrong_is_reported_at_once() {
         let args = PoolArgs {
             web_processes: None,
             web_threads: Some("0".to_owned()),

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn everything_wrong_is_reported_at_once() {
         let mut args = asked(Some("-1"), "0s", "0");
         args.scv = Some("-1".to_owned());
         args.arrival_scv = Some("many".to_owned());

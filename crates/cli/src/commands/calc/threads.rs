@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn everything_wrong_is_reported_at_once() {
         let mut args = asked("-5ms", "soon", "0");
         (args.lock, args.processes) = (Some("0s".to_owned()), Some("0".to_owned()));
         let mut given = Given::default();

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_block_is_told_and_the_rest_counts() {
+    fn a_damaged_block_is_reported_and_the_rest_counts() {
         let mut bytes = log("a", 0, 1, &["new"], 0..10);
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_of_flags_and_file_is_told_at_once() {
+    fn every_problem_of_flags_and_file_is_reported_at_once() {
         let file = "sampel = 1\n[shadow.a]\nqueue = 3\n[shadow.b]\nurl = \"http://127.0.0.1:1\"\nlisten = \":1\"\n";
         let (_, problems) = read(&["--shadow", "http://127.0.0.1:2"], file);
         let said = problems.join("\n");

@@ -52,7 +52,7 @@ fn head_is_checked_below_the_top_of_the_repository() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_with_its_value_and_a_remedy() {
+fn every_mistake_is_reported_at_once_with_its_value_and_a_remedy() {
     let repository = Repository::with("app/config.ru");
     let said = resolved(
         &repository.app(),

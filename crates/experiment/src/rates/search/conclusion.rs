@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {
+    fn a_generator_that_takes_the_servers_cpu_is_reported_with_the_remedy() {
         assert_eq!(shared(0.01, true, 8), None);
         let said = shared(0.31, true, 4).unwrap();
         assert!(

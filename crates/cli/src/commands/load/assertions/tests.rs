@@ -58,7 +58,7 @@ fn a_limit_may_be_of_one_page() {
 }
 
 #[test]
-fn what_is_no_limit_is_told_all_at_once() {
+fn what_is_no_limit_is_reported_all_at_once() {
     let wrong = "p99=250,errors=,q99=1s,p100=1s,errors=101%,min-throughput=0,p99";
     let said = read(wrong, None).unwrap_err();
     assert_eq!(said.lines().count(), 7, "{said}");

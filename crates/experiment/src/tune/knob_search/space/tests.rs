@@ -153,7 +153,7 @@ fn what_was_named_is_searched_though_the_model_proposes_something_else() {
 
 /// A quarter less of it, at least a fifth and at most three tenths.
 #[test]
-fn a_step_is_told_of_what_was_asked_for() {
+fn a_step_is_reported_for_the_metric_that_was_asked_for() {
     let step = search::Step {
         factor: SETTINGS,
         from: 0,
