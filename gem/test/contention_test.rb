@@ -2,10 +2,12 @@
 
 require "test_helper"
 require "monitor"
+require "support/child"
 require "support/events_reader"
 
 # Which locks requests wait for, and how long others hold them.
 class ContentionTest < Minitest::Test
+  include Child
   include Recording
 
   MUTEX = 1
@@ -54,12 +56,122 @@ class ContentionTest < Minitest::Test
     assert_equal([[CONDITION, 0, 0]], flight.locks.values.map { |l| l.values_at(:kind, :objects, :holds) })
   end
 
-  def test_the_line_is_of_whoever_asks_a_library_of_locks
-    queue = Queue.new
-    flight = record { request { queue.pop(timeout: HOLD) || [200, {}, []] } }
+  def test_a_wait_for_a_queue_is_known_by_its_line
+    flight = record { request { Queue.new.pop(timeout: 0.001) || [200, {}, []] } }
 
     assert_equal [QUEUE], (flight.locks.values.map { |l| l[:kind] })
     assert_match(/contention_test.rb:#{__LINE__ - 3}\z/, flight.locks.values.first[:site])
+  end
+
+  LIBRARIES = {
+    monitor: "/usr/lib/ruby/3.3.0/monitor.rb",
+    connection_pool: "/srv/app/vendor/bundle/ruby/3.3.0/gems/connection_pool-2.4.1/lib/connection_pool/timed_stack.rb",
+    concurrent_ruby: "/gems/concurrent-ruby-1.3.4/lib/concurrent-ruby/concurrent/atomic/event.rb",
+    active_record: "/gems/activerecord-7.2.2/lib/active_record/connection_adapters/abstract/connection_pool.rb",
+    active_support: "/gems/activesupport-7.2.2/lib/active_support/concurrency/share_lock.rb"
+  }.freeze
+
+  LIBRARIES.each do |name, path|
+    define_method("test_a_wait_in_#{name}_is_of_the_line_that_calls_it") do
+      wait = waiting_in(path)
+      flight = record(app_root: "/srv/app") { request { wait.call && [200, {}, []] } }
+
+      assert_match(/contention_test.rb:#{__LINE__ - 2}\z/, flight.locks.values.first[:site])
+    end
+  end
+
+  # By the application's root and the path of the code that waits.
+  SITES = {
+    ["/srv/app", "/srv/app/app/models/monitor.rb"] => "app/models/monitor.rb:1",
+    ["/srv/app", "/srv/app/lib/connection_pool/stack.rb"] => "lib/connection_pool/stack.rb:1",
+    ["/srv/gems/app", "/srv/gems/app/lib/cache.rb"] => "lib/cache.rb:1",
+    ["/srv/gems/app", "/srv/gems/app/monitor.rb"] => "monitor.rb:1",
+    ["/srv/app", "/srv/app/vendor/bundle/ruby/3.3.0/gems/dalli-3.2.8/lib/dalli.rb"] => "dalli-3.2.8/lib/dalli.rb:1",
+    ["/srv/app", "/var/lib/gems/3.3.0/gems/dalli-3.2.8/lib/dalli.rb"] => "dalli-3.2.8/lib/dalli.rb:1",
+    ["/srv/app", "/srv/apples/lib/cache.rb"] => "/srv/apples/lib/cache.rb:1"
+  }.freeze
+
+  def test_a_site_is_named_from_the_root_of_the_application_or_a_folder_of_gems
+    found = SITES.keys.to_h do |root, path|
+      wait = waiting_in(path)
+      flight = record(app_root: root) { request { wait.call && [200, {}, []] } }
+      [[root, path], flight.locks.values.first[:site]]
+    end
+
+    assert_equal SITES, found
+  end
+
+  def waiting_in(path)
+    RubyVM::InstructionSequence.compile("-> { Queue.new.pop(timeout: 0.001) || true }", path).eval
+  end
+
+  # Of a thread that serves no request, too: until it unlocks, and not until it next gives the GVL up.
+  def test_a_hold_ends_when_its_thread_was_seen_to_run_again
+    lock = Mutex.new
+    longest = 0
+    hold = lambda do |seconds|
+      began = now_ns
+      lock.synchronize { sleep(seconds) }
+      longest = [longest, now_ns - began].max
+    end
+    flight = record do
+      crowd(2) { hold.call(0.001) }
+      Thread.new do
+        hold.call(HOLD)
+        run_for(4 * HOLD_NS)
+        sleep 0.001
+      end.join
+    end
+
+    assert_includes HOLD_NS..longest, flight.locks.values.first[:longest_held_ns]
+  end
+
+  # A request that began in one file ends while another one is open.
+  def test_a_wait_that_outlives_its_file_is_in_no_other
+    queue = Queue.new
+    late = nil
+    record do
+      late = Thread.new { request { queue.pop } }
+      Thread.pass until late.status == "sleep"
+    end
+    flight = record do
+      request { Queue.new.pop(timeout: 0.001) || [200, {}, []] }
+      queue << [200, {}, []]
+      late.join
+    end
+
+    assert_equal([1], flight.locks.values.map { |l| l[:waits] })
+    assert_equal flight.totals[:lock_wait_ns], (flight.locks.values.sum { |l| l[:wait_ns] })
+  end
+
+  # Its threads run at the same time as the one that has the lock, and give up their own Ractor's GVL.
+  def test_threads_of_another_ractor_hold_no_lock
+    in_child do
+      Ractor.new { loop { sleep 0.0005 } }
+      lock = Mutex.new
+      events = nil
+      flight = record(bursts: 1) do
+        crowd do
+          lock.synchronize do
+            run_for(HOLD_NS / 5)
+            sleep 0.001
+          end
+        end
+        events = EventsReader.new(File.binread(Powerband::Native.path.sub(".flight", ".bursts"))).events
+      end
+
+      assert_operator flight.locks.values.first[:holds], :<=, THREADS * ROUNDS
+      held = events.select { |e| e.kind == :suspended && e.detail.zero? && e.argument == 2 }
+      assert_operator held.size, :>=, (THREADS * ROUNDS) - 2
+    end
+  end
+
+  def now_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+
+  # Without giving the GVL up, unless it is taken away.
+  def run_for(duration_ns)
+    ends = now_ns + duration_ns
+    nil until now_ns > ends
   end
 
   def test_a_lock_for_each_key_is_one_row_of_several_objects

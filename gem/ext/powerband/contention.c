@@ -1,6 +1,8 @@
 #include "contention.h"
 
 #include <ruby.h>
+#include <ruby/ractor.h>
+#include <ruby/thread.h>
 #include <string.h>
 #include "flight.h"
 #include "lock_site.h"
@@ -23,6 +25,9 @@ unsigned pb_contention_count;
 static struct slot slots[SLOTS];
 static unsigned generation;
 
+/* Set in the main Ractor alone. */
+static rb_ractor_local_key_t in_main;
+
 /* By row of the flight file: what its site and kind come to. */
 static uint64_t digests[PB_LOCKS];
 
@@ -40,6 +45,8 @@ void
 pb_contention_init(void)
 {
     rb_gc_register_mark_object(rb_data_typed_object_wrap(rb_cObject, slots, &marker));
+    in_main = rb_ractor_local_storage_ptr_newkey(NULL);
+    rb_ractor_local_storage_ptr_set(in_main, slots);
 }
 
 /* What was of another file. */
@@ -56,6 +63,21 @@ static bool
 current(void)
 {
     return pb_flight.header && generation == pb_generation;
+}
+
+/* Of the lock's file: a wait may end when another file is open. */
+static bool
+is_current(const struct pb_lock_wait *wait)
+{
+    return wait->generation == generation && current();
+}
+
+/* Threads of other Ractors run at the same time, each Ractor under a GVL of its own, and lock none of these mutexes. A thread that is
+ * not Ruby's yet, or no longer, holds none either. */
+static bool
+in_main_ractor(void)
+{
+    return ruby_native_thread_p() && rb_ractor_local_storage_ptr(in_main);
 }
 
 static bool
@@ -90,15 +112,15 @@ end_hold(struct slot *slot, uint64_t end_ns)
 static void
 look(struct slot *slot, const struct pb_thread *thread, uint64_t now_ns)
 {
+    const struct pb_lock_wait *wait = &thread->lock_wait;
     const bool locked = is_locked(slot);
-    const uint64_t running_since_ns = pb_watch_held_since_ns(&thread->watch);
 
     if (slot->owner && (!locked || slot->released_ns)) {
-        end_hold(slot, slot->released_ns ? slot->released_ns : slot->owner == thread->number ? running_since_ns : now_ns);
+        end_hold(slot, slot->released_ns ? slot->released_ns : slot->owner == thread->number ? thread->running_since_ns : now_ns);
     }
     if (!locked || slot->owner) return;
     slot->owner = thread->number;
-    slot->held_since_ns = thread->lock_wait.slot == slot - slots + 1 ? running_since_ns : now_ns;
+    slot->held_since_ns = is_current(wait) && wait->slot == slot - slots + 1 ? thread->running_since_ns : now_ns;
 }
 
 uint64_t
@@ -106,7 +128,7 @@ pb_contention_look(struct pb_thread *thread, uint64_t now_ns)
 {
     uint64_t rows = 0;
 
-    if (!pb_contention_followed() || !current()) return 0;
+    if (!pb_contention_followed() || !current() || !in_main_ractor()) return 0;
     for (int i = 0; i < SLOTS; i++) {
         if (!slots[i].mutex) continue;
         look(&slots[i], thread, now_ns);
@@ -124,7 +146,7 @@ row_of(enum pb_lock_kind kind, uint64_t now_ns)
     uint64_t digest;
     uint8_t row;
 
-    pb_site_find(&site);
+    pb_site_find(&site, pb_flight.header->app_root);
     digest = pb_site_digest(&site, kind);
     for (row = 1; row < PB_LOCKS && digests[row]; row++) {
         if (digests[row] == digest) return row;
@@ -160,10 +182,10 @@ pb_contention_wait(struct pb_thread *thread, enum pb_lock_kind kind, uint64_t no
     struct pb_lock_wait *wait = &thread->lock_wait;
     VALUE mutex;
 
-    if (!pb_flight.header || !thread->watch.running) return 0;
+    if (!pb_flight.header || !thread->watch.running || thread->generation != pb_generation) return 0;
     if (generation != pb_generation) renew();
     mutex = pb_locks_mutex(rb_current_receiver(), kind);
-    *wait = (struct pb_lock_wait){ .open = true, .before_ns = thread->watch.sums.lock_wait_ns };
+    *wait = (struct pb_lock_wait){ .open = true, .generation = generation, .before_ns = thread->watch.sums.lock_wait_ns };
     if (!RTEST(mutex)) {
         const bool signal = NIL_P(mutex) && (kind == PB_LOCK_MUTEX || kind == PB_LOCK_MONITOR);
 
@@ -185,21 +207,22 @@ pb_contention_woken(const struct pb_thread *thread, uint64_t now_ns)
 {
     struct slot *slot;
 
-    if (!thread->lock_wait.open || !thread->lock_wait.slot || !current()) return;
+    if (!thread->lock_wait.open || !thread->lock_wait.slot || !is_current(&thread->lock_wait)) return;
     slot = &slots[thread->lock_wait.slot - 1];
     if (slot->mutex && slot->owner && !slot->released_ns && !is_locked(slot)) slot->released_ns = now_ns;
 }
 
 void
-pb_contention_waited(struct pb_thread *thread)
+pb_contention_waited(struct pb_thread *thread, uint64_t now_ns)
 {
     struct pb_lock_wait *wait = &thread->lock_wait;
     struct pb_lock *lock;
     uint64_t waited_ns;
 
+    thread->running_since_ns = now_ns;
     if (!wait->open) return;
     wait->open = false;
-    if (!current()) return;
+    if (!is_current(wait)) return;
     lock = &pb_flight.locks[wait->row];
     waited_ns = thread->watch.sums.lock_wait_ns - wait->before_ns;
     lock->waits++;

@@ -161,7 +161,7 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
         break;
       case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
         if (running) pb_watch_gain(&thread->watch, now_ns);
-        pb_contention_waited(thread);
+        pb_contention_waited(thread, now_ns);
         pb_event(thread, now_ns, PB_EVENT_RESUMED, 0);
         break;
       default:

@@ -26,9 +26,33 @@ begins_with(const char *path, size_t length, const char *part)
     return length >= strlen(part) && memcmp(path, part, strlen(part)) == 0;
 }
 
-static bool
-is_of_locks(const char *path, size_t length)
+/* The last one: a folder of gems may lie inside another. */
+static const char *
+below_gems(const char *path, size_t length)
 {
+    static const char folder[] = "/gems/";
+    const char *end = path + length, *at = path, *found = NULL;
+
+    while ((at = memmem(at, (size_t)(end - at), folder, sizeof folder - 1)) != NULL) found = at += sizeof folder - 1;
+    return found;
+}
+
+/* The path from the application's root, with the slash that it begins with; NULL: it is not below. */
+static const char *
+below_root(const char *path, size_t length, const char *app_root)
+{
+    const size_t root = strnlen(app_root, PB_ROOT_SIZE);
+
+    return root > 1 && length > root && memcmp(path, app_root, root) == 0 && path[root] == '/' ? path + root : NULL;
+}
+
+/* Bundler may install gems below the application's root; all other code there is the application's. */
+static bool
+is_of_locks(const char *path, size_t length, const char *app_root)
+{
+    const char *own = below_root(path, length, app_root);
+
+    if (own && !below_gems(own, (size_t)(path + length - own))) return false;
     if (begins_with(path, length, "<internal:")) return true;
     for (size_t i = 0; i < sizeof of_locks / sizeof of_locks[0]; i++) {
         if (contains(path, length, of_locks[i])) return true;
@@ -38,7 +62,7 @@ is_of_locks(const char *path, size_t length)
 
 /* Ruby's string of the file lives as long as the frame's code. */
 void
-pb_site_find(struct pb_site *site)
+pb_site_find(struct pb_site *site, const char app_root[PB_ROOT_SIZE])
 {
     VALUE frames[AT_ONCE];
     int lines[AT_ONCE];
@@ -50,12 +74,14 @@ pb_site_find(struct pb_site *site)
         for (int i = 0; i < found; i++) {
             VALUE path = rb_profile_frame_path(frames[i]);
             struct pb_site here;
+            bool passes_on;
 
             /* Methods in C have none. */
             if (!RB_TYPE_P(path, T_STRING)) continue;
             here = (struct pb_site){ RSTRING_PTR(path), (size_t)RSTRING_LEN(path), lines[i] };
-            if (!site->path || !is_of_locks(here.path, here.length)) *site = here;
-            if (!is_of_locks(here.path, here.length)) return;
+            passes_on = is_of_locks(here.path, here.length, app_root);
+            if (!site->path || !passes_on) *site = here;
+            if (!passes_on) return;
         }
     }
 }
@@ -81,28 +107,19 @@ pb_site_digest(const struct pb_site *site, enum pb_lock_kind kind)
     return sum ? sum : 1;
 }
 
-/* The last one: a folder of gems may lie inside another. */
-static const char *
-below_gems(const char *path, size_t length)
-{
-    static const char folder[] = "/gems/";
-    const char *end = path + length, *at = path, *found = NULL;
-
-    while ((at = memmem(at, (size_t)(end - at), folder, sizeof folder - 1)) != NULL) found = at += sizeof folder - 1;
-    return found;
-}
-
 void
-pb_site_write(const struct pb_site *site, const char *app_root, char to[PB_SITE_SIZE])
+pb_site_write(const struct pb_site *site, const char app_root[PB_ROOT_SIZE], char to[PB_SITE_SIZE])
 {
     const char *from = site->path, *end = site->path + site->length;
-    const size_t root = strnlen(app_root, PB_ROOT_SIZE);
+    const char *own, *of_gem;
     char line[16];
     size_t room;
 
     if (!from) return;
-    if (below_gems(from, site->length)) from = below_gems(from, site->length);
-    else if (root > 1 && site->length > root && memcmp(from, app_root, root) == 0 && from[root] == '/') from += root + 1;
+    own = below_root(from, site->length, app_root);
+    of_gem = below_gems(own ? own : from, (size_t)(end - (own ? own : from)));
+    if (of_gem) from = of_gem;
+    else if (own) from = own + 1;
     snprintf(line, sizeof line, ":%d", site->line);
     room = PB_SITE_SIZE - 1 - strlen(line);
     if ((size_t)(end - from) > room) {

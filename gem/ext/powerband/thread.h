@@ -20,6 +20,7 @@ struct pb_lock_wait {
     bool open;
     uint8_t row; /* in the flight file */
     uint8_t slot; /* of the lock's mutex among those that are followed, from 1; 0 none. Until the thread gives the GVL up again */
+    unsigned generation; /* the file that both are about */
     uint64_t before_ns; /* the thread's lock wait as it began */
 };
 
@@ -37,6 +38,7 @@ struct pb_thread {
     bool serving; /* between a start and its finish */
     uintptr_t env; /* the request's environment, which may be gone: only to be compared; 0 of a job */
     struct pb_lock_wait lock_wait;
+    uint64_t running_since_ns; /* it got the GVL, while a mutex was followed or it served; contention.c's */
     bool spanned; /* between server_start and server_finish */
     bool pending; /* the application returned, and the record waits for server_finish */
     unsigned span_requests;
