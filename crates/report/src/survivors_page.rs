@@ -163,7 +163,8 @@ fn missing(document: &Document) -> Vec<String> {
     }
     if lost > 0 {
         said.push(format!(
-            "{} had no room; sample fewer (--every), or give more memory (--buffer).",
+            "{} had no room, or could not be followed because a collection ran inside another library's hook; sample fewer (--every), or give \
+             more memory (--buffer).",
             counted(lost as usize, "sampled object")
         ));
     }

@@ -59,7 +59,8 @@ pub struct Process {
     pub sampled: u64,
     /// Of the sampled: internal ones of Ruby, which belong to no site.
     pub internal: u64,
-    /// Of the sampled: without room in the tables or in the file (`--buffer`).
+    /// Of the sampled: without room in the tables or in the file (`--buffer`), or undecided when a collection ran inside the allocation hook
+    /// of another library.
     pub lost: u64,
     /// Of the sampled: neither old nor freed when the recording ended.
     pub undecided: u64,

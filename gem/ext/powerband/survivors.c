@@ -35,6 +35,7 @@ static struct {
     uint64_t random;
     double per_object; /* ln(1 - 1/every); 0: take each one */
     uint64_t allocated_before;
+    uint64_t collections_seen; /* as Ruby counts them, up to the last one whose marking was seen */
     uint32_t markings_left;
     bool sampling;
     bool ractors;
@@ -150,7 +151,7 @@ take(VALUE object)
         counts.internal++;
         return;
     }
-    /* Another library's hook had a collection in it, during which Ruby calls no other. */
+    /* It was freed inside another library's hook. */
     if (pb_young_take(object, &site)) pb_sites_at(site)->died++;
     site = pb_sites_here(RBASIC_CLASS(object));
     if (site == PB_NO_SITE || !pb_young_add(object, site)) {
@@ -163,9 +164,10 @@ take(VALUE object)
 static bool
 is_ractor(VALUE object)
 {
-    const VALUE class = RBASIC_CLASS(object);
+    VALUE class = RB_BUILTIN_TYPE(object) == T_DATA ? RBASIC_CLASS(object) : 0;
 
-    return RB_BUILTIN_TYPE(object) == T_DATA && class && (class == rb_cRactor || RCLASS_SUPER(class) == rb_cRactor);
+    while (class && class != rb_cRactor) class = RCLASS_SUPER(class);
+    return class != 0;
 }
 
 static void
@@ -197,9 +199,28 @@ on_made(VALUE tracepoint, void *unused)
     if (--state.countdown == 0) take(object);
 }
 
+static bool
+is_lost(VALUE object, uint32_t number)
+{
+    pb_sites_at(number)->sampled--;
+    counts.lost++;
+    return true;
+}
+
+/* Ruby calls no hook inside another library's hook. After a collection in there an address may be that of another object. */
+static void
+lose_after_unseen_collections(void)
+{
+    const uint64_t collections = rb_gc_count();
+
+    if (collections > state.collections_seen + 1) pb_young_sift(is_lost);
+    state.collections_seen = collections;
+}
+
 static void
 on_marked(void)
 {
+    lose_after_unseen_collections();
     counts.collections++;
     if (!state.sampling && state.markings_left > 0) state.markings_left--;
     pb_young_sift(is_old);
@@ -263,6 +284,7 @@ start(const struct pb_survivors_header *asked)
     state.markings_left = MARKINGS_AFTER;
     state.countdown = next_distance();
     state.allocated_before = rb_gc_stat(total_allocated_objects);
+    state.collections_seen = rb_gc_count();
     state.sampling = true;
     pb_survivors_on = true;
     rb_tracepoint_enable(gone);
@@ -308,9 +330,10 @@ pb_survivors_end(void)
 {
     stop_sampling();
     counts.undecided = pb_young_count();
-    /* Its objects are of no interest any more, its code is marked until all is written. */
-    pb_survivors_on = false;
+    /* Its objects are of no interest any more, its code is marked until all is written. A hook without a recording would take this
+     * for the child of a fork and drop everything. */
     unhook();
+    pb_survivors_on = false;
     if (state.ractors) pb_survivors_file_refuse(PB_REFUSED_RACTORS);
     else pb_survivors_file_write(&counts);
 }

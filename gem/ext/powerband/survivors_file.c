@@ -30,6 +30,7 @@ sound(const struct stat *file, uint64_t request)
            asked.header_size == sizeof asked && asked.state == PB_SURVIVORS_ASKED && asked.request == request &&
            asked.pid == pb_flight.header->pid && asked.start_ticks == pb_flight.header->start_ticks && asked.every > 0 &&
            asked.capacity <= LARGEST && asked.deadline_mono_ns <= asked.last_mono_ns &&
+           asked.frames == 0 && asked.sites == 0 && asked.used == 0 &&
            pb_beside_private(file, sizeof asked + asked.capacity);
 }
 
