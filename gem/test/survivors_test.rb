@@ -150,9 +150,11 @@ class SurvivorsTest < Minitest::Test
     assert_equal [after[:count] - before[:count], 0], [seen[:collections], seen[:lost]]
   end
 
-  # Full tracing allocates in its hook, in which Ruby calls no other hook.
+  # Full tracing allocates in its hook, where Ruby calls no other hook. Newer Rubies put a collection off until the hook ends.
   def test_objects_of_before_an_unseen_collection_are_lost
-    seen = sampled do
+    GC.start
+    unseen = -GC.count
+    seen = sampled(before_the_end: -> { unseen += GC.count }) do
       100.times { KEPT << Object.new }
       ObjectSpace.trace_object_allocations do
         GC.stress = true
@@ -161,8 +163,11 @@ class SurvivorsTest < Minitest::Test
         GC.stress = false
       end
     end
+    unseen -= seen[:collections]
+    skip "no collection inside a hook" if unseen.zero? && RUBY_VERSION >= "4.0"
+    assert_operator unseen, :>, 0
     assert_operator seen[:lost], :>=, 100
-    assert_equal [0, 0, 0], site(seen, "Object", __LINE__ - 9).to_a.values_at(2, 3, 4)
+    assert_equal [0, 0, 0], site(seen, "Object", __LINE__ - 12).to_a.values_at(2, 3, 4)
     assert_equal seen[:sampled] - seen[:internal] - seen[:lost], seen.sites.sum(&:sampled)
   end
 

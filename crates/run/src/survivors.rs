@@ -59,8 +59,7 @@ pub struct Process {
     pub sampled: u64,
     /// Of the sampled: internal ones of Ruby, which belong to no site.
     pub internal: u64,
-    /// Of the sampled: without room in the tables or in the file (`--buffer`), or undecided when a collection ran inside the allocation hook
-    /// of another library.
+    /// Of the sampled: without room in tables or file (`--buffer`), or undecided when a collection ran inside another library's hook.
     pub lost: u64,
     /// Of the sampled: neither old nor freed when the recording ended.
     pub undecided: u64,
