@@ -42,7 +42,9 @@ class DriftTest < PowerbandTest
   end
 
   def test_wrong_usage
-    assert_refused powerband("drift", sample_run), 2, /--prometheus/
+    nowhere = powerband("drift", sample_run)
+    assert_equal 2, nowhere.code, nowhere
+    assert_match(/--prometheus <URL>/, nowhere.err)
     assert_refused powerband("drift", sample_run, "--prometheus", "http://127.0.0.1:9", "--last", "1m"), 2, /--last = "1m": too short/
     compare = sample_run("compare")
     assert_refused powerband("drift", compare, "--rules"), 2, /it is a run of compare; name a run of tune/
