@@ -6,12 +6,14 @@ require "yaml"
 require_relative "support/powerband"
 require_relative "support/prometheus"
 
-# `powerband drift` on the sample of a run: its rules by promtool on series as exporters write them, and its answer from Prometheus.
+# `powerband drift` on the sample of a run: its rules by promtool on series as exporters write them, and its answer from
+# Prometheus.
 class DriftTest < PowerbandTest
   include Prometheus
   parallelize_me!
 
   MATCH = "job=~\"as_assumed|drifted|other_endpoints\""
+  FIRING = 'count by (job, figure) (ALERTS{alertstate="firing"})'
   FIGURES = %w[mix held io_share lock_wait rate memory settings].freeze
 
   def test_each_rule_fires_for_its_figure_alone
@@ -22,14 +24,15 @@ class DriftTest < PowerbandTest
     all = FIGURES.map { |figure| firing("drifted", figure) } + [firing("other_endpoints", "mix")]
     tested = { "rule_files" => ["drift.rules.yml"], "evaluation_interval" => "1m",
                "tests" => [{ "interval" => "1m", "input_series" => series,
-                             "promql_expr_test" => [{ "expr" => "count by (job, figure) (ALERTS{alertstate=\"firing\"})", "eval_time" => "170m",
+                             "promql_expr_test" => [{ "expr" => FIRING, "eval_time" => "170m",
                                                       "exp_samples" => all }] }] }
     file = File.join(@dir, "drift_test.yml")
     File.write(file, tested.to_yaml)
     said, status = Open3.capture2e("promtool", "test", "rules", file)
     assert status.success?, said
     summaries = YAML.safe_load(written.out).dig("groups", 0, "rules").map { |rule| rule.dig("annotations", "summary") }
-    assert_equal FIGURES.size, summaries.grep(/powerband tune --since 2\S+ finds out whether single × 4 threads is still right/).size
+    command = /powerband tune --since 2\S+ finds out whether single × 4 threads is still right/
+    assert_equal FIGURES.size, summaries.grep(command).size
   end
 
   def test_a_prometheus_without_series
@@ -45,7 +48,8 @@ class DriftTest < PowerbandTest
     nowhere = powerband("drift", sample_run)
     assert_equal 2, nowhere.code, nowhere
     assert_match(/--prometheus <URL>/, nowhere.err)
-    assert_refused powerband("drift", sample_run, "--prometheus", "http://127.0.0.1:9", "--last", "1m"), 2, /--last = "1m": too short/
+    nowhere = ["--prometheus", "http://127.0.0.1:9"]
+    assert_refused powerband("drift", sample_run, *nowhere, "--last", "1m"), 2, /--last = "1m": too short/
     compare = sample_run("compare")
     assert_refused powerband("drift", compare, "--rules"), 2, /it is a run of compare; name a run of tune/
     unused = powerband("drift", sample_run, "--rules", "--last", "7d")
@@ -74,14 +78,16 @@ class DriftTest < PowerbandTest
     { "labels" => "{job=\"#{job}\", figure=\"#{figure}\"}", "value" => 1 }
   end
 
-  # Of three jobs with 10 requests a second: as the run assumed, with each figure beyond its limit, and with other endpoints alone.
+  # Of three jobs with 10 requests a second: as the run assumed, with each figure beyond its limit, and with other endpoints
+  # alone.
   def series
     profile = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json"))).fetch("profile")
     held, io = profile.values_at("held_ms", "io_ms").map { |ms| ms / 1000 }
     assumed = { held: held, io: io, lock: 0, pages: { "GET /" => 1 }, processes: 1, bytes: 32_931_840, threads: 4 }
-    drifted = { held: 1.3 * held, io: 0.3 * io, lock: 0.1 * (held + io), pages: { "GET /" => 0.7, "GET /new" => 0.3 }, processes: 0.07,
-                bytes: 5_000_000, threads: 5 }
-    of_job("as_assumed", assumed) + of_job("drifted", drifted) + of_job("other_endpoints", assumed.merge(pages: { "GET /new" => 1 }))
+    drifted = { held: 1.3 * held, io: 0.3 * io, lock: 0.1 * (held + io), pages: { "GET /" => 0.7, "GET /new" => 0.3 },
+                processes: 0.07, bytes: 5_000_000, threads: 5 }
+    others = assumed.merge(pages: { "GET /new" => 1 })
+    of_job("as_assumed", assumed) + of_job("drifted", drifted) + of_job("other_endpoints", others)
   end
 
   def of_job(job, given)
@@ -90,11 +96,13 @@ class DriftTest < PowerbandTest
     given[:pages].each { |page, share| counted["endpoint_requests_total,endpoint=\"#{page}\""] = share }
     gauges = { "processes" => given[:processes], "resident_memory_bytes" => given[:bytes],
                "server_info,threads=\"#{given[:threads]}\",workers=\"0\"" => 1 }
-    counted.map { |name, each| one(job, name, "0+#{600 * each}x170") } + gauges.map { |name, value| one(job, name, "#{value}+0x170") }
+    counters = counted.map { |name, each| one(job, name, "0+#{600 * each}x170") }
+    counters + gauges.map { |name, value| one(job, name, "#{value}+0x170") }
   end
 
   def one(job, name, values)
     name, labels = name.split(",", 2)
-    { "series" => "powerband_#{name}{#{["job=\"#{job}\"", "instance=\"a\"", labels].compact.join(',')}}", "values" => values }
+    labels = ["job=\"#{job}\"", 'instance="a"', labels].compact.join(",")
+    { "series" => "powerband_#{name}{#{labels}}", "values" => values }
   end
 end

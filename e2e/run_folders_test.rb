@@ -129,7 +129,8 @@ class RunFoldersTest < PowerbandTest
     skip lacks if lacks
     trials = documents.map { |document| [document["id"], document["trials"].size] }.sort
     files = "#{parquet}/trials/*/*/*.parquet"
-    assert_equal trials, sql("SELECT run, count(*) FROM read_parquet('#{files}', hive_partitioning = true) GROUP BY run ORDER BY run")
+    assert_equal trials,
+                 sql("SELECT run, count(*) FROM read_parquet('#{files}', hive_partitioning = true) GROUP BY run ORDER BY run")
   end
 
   def test_on_a_desktop_the_page_is_opened
