@@ -95,13 +95,13 @@ pub enum Command {
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files
     Predict(Box<PredictArgs>),
-    /// Give counters of running servers to Prometheus, OpenTelemetry or Parquet files
+    /// Give counters to Prometheus, OpenTelemetry or Parquet files
     Export(Box<ExportArgs>),
     /// Judge an experiment in production, or compare two periods
     Verdict(VerdictArgs),
     /// Compare what a run assumed with the metrics of a fleet
     Drift(DriftArgs),
-    /// Record what threads do, garbage collections, or which objects survive
+    /// Record threads, garbage collections, or objects that survive
     Trace(TraceArgs),
     /// Convert, cut, redact and join files of recorded traffic
     Capture(CaptureArgs),

@@ -180,7 +180,7 @@ fn what_has_no_place_is_said_with_what_to_write() {
     assert!(
         notes[0]
             .text
-            .contains("WEB_CONCURRENCY comes from elsewhere"),
+            .contains("the value of WEB_CONCURRENCY comes from a source"),
         "{notes:?}"
     );
 }
