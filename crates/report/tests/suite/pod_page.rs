@@ -35,7 +35,7 @@ fn the_page_says_how_often_the_quota_stopped_the_server() {
         &[
             "What the limits of the pod did",
             "242 93.0 % 25.0 % 125 ms/s 300 MiB",
-            "it is in the response times above",
+            "This time is in the response times above",
         ],
     );
     let table = report::experiment_markdown(&document, "powerband compare");
