@@ -36,7 +36,7 @@ class PodLimitsTest < PowerbandTest
   def test_where_no_group_can_be_made_nothing_is_started
     command = experiment("compare", "pod.cpus=0.5", "pod.cpus=1").shelljoin
     read_only = "for mount in $(cut -d' ' -f2 /proc/mounts | grep ^#{GROUPS}); do mount -o remount,bind,ro $mount; done"
-    ended = finish(start("unshare", "--mount", "sh", "-c", "#{read_only}\nexec #{command}"))
+    ended = finish(start("unshare", "--mount", "--propagation", "unchanged", "sh", "-c", "#{read_only}\nexec #{command}"))
     assert_refused ended, 2, /no control group can be made for pod\.cpus=[\d.]+: .*Read-only/,
                    /systemd-run --user --scope/
     assert_empty Dir[File.join(runs, "*", "trials", "*")]
