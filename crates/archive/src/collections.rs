@@ -1,6 +1,6 @@
 //! Collections of Ruby's garbage collector, one a row.
 
-use crate::column::{Column, Table, Value, integer, micros};
+use crate::column::{Column, Table, Value, int, integer, micros};
 use crate::process::{OfProcess, OfService, Process};
 use flight::{Cause, Collection, CollectionKind, MajorBy};
 use std::sync::Arc;
@@ -48,18 +48,6 @@ fn cause(cause: Cause) -> &'static str {
         Cause::Method => "method",
         Cause::CApi => "capi",
         Cause::Stress => "stress",
-    }
-}
-
-const fn int(
-    name: &'static str,
-    about: &'static str,
-    of: fn(&Collected) -> Option<i64>,
-) -> Column<Collected> {
-    Column {
-        name,
-        about,
-        value: Value::Integer(of),
     }
 }
 

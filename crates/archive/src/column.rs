@@ -45,6 +45,42 @@ pub enum Value<R> {
     Flag(fn(&R) -> Option<bool>),
 }
 
+pub const fn text<R>(
+    name: &'static str,
+    about: &'static str,
+    of: for<'a> fn(&'a R) -> Option<&'a str>,
+) -> Column<R> {
+    Column {
+        name,
+        about,
+        value: Value::Text(of),
+    }
+}
+
+pub const fn number<R>(
+    name: &'static str,
+    about: &'static str,
+    of: fn(&R) -> Option<f64>,
+) -> Column<R> {
+    Column {
+        name,
+        about,
+        value: Value::Number(of),
+    }
+}
+
+pub const fn int<R>(
+    name: &'static str,
+    about: &'static str,
+    of: fn(&R) -> Option<i64>,
+) -> Column<R> {
+    Column {
+        name,
+        about,
+        value: Value::Integer(of),
+    }
+}
+
 /// The type of a column, without its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

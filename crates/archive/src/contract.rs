@@ -87,7 +87,7 @@ mod tests {
         let committed = include_str!("../../../contract/parquet-v1.md");
         assert!(
             committed == super::page(),
-            "make contract writes contract/parquet-v1.md anew"
+            "contract/parquet-v1.md is out of date; run make contract"
         );
     }
 }

@@ -59,11 +59,11 @@ impl Counts {
 struct Found {
     /// Names and paths.
     files: Vec<(String, PathBuf)>,
-    /// Every folder could be listed: what is not here was removed.
+    /// Whether every folder could be listed. If so, a file that is not in `files` was removed.
     is_whole: bool,
 }
 
-/// Whether a live process's file, and its resident memory where it is known. `None` of a process that has ended.
+/// The resident memory of a flight file's process, itself `None` where it is not known; `None` for a process that has ended.
 pub type Living<'a> = &'a dyn Fn(&Path, &Header) -> Option<Option<u64>>;
 
 impl Intake {
@@ -210,7 +210,7 @@ impl Intake {
         let from_ns = std::mem::replace(&mut self.minute_ns, now_ns);
         let seconds = now_ns.saturating_sub(from_ns) as f64 / 1e9;
         let from_us = (from_ns / 1_000) as i64;
-        let mut rows: BTreeMap<(Service, Arc<str>), Counted> = BTreeMap::new();
+        let mut rows: BTreeMap<(Arc<Service>, Arc<str>), Counted> = BTreeMap::new();
         for (name, path) in self.found()?.files {
             let Some(file) = self.open(path) else {
                 continue;
@@ -219,7 +219,7 @@ impl Intake {
                 continue;
             };
             let process = Arc::new(Process::of(&header, &self.wanted.writer));
-            // As above.
+            // A damaged file has no rows.
             let _ = self.read_collections(&name, &file, &process, days, batch);
             if let Some(resident_bytes) = living(file.path(), &header) {
                 batch.held.push(Held {
@@ -243,7 +243,7 @@ impl Intake {
             }
             let before = self.counted.entry(name).or_default();
             before.requests = tally.totals.requests;
-            let service = Service::of(&tally.header, &self.wanted.writer);
+            let service = Arc::new(Service::of(&tally.header, &self.wanted.writer));
             let measured = metrics::measured(&tally.header);
             for endpoint in tally.endpoints {
                 let was = before.endpoints.entry(endpoint.index).or_default();
@@ -253,9 +253,9 @@ impl Intake {
                     continue;
                 }
                 let name = interned(&mut self.names, &endpoint.name);
-                let row = rows.entry((service.clone(), Arc::clone(&name)));
+                let row = rows.entry((Arc::clone(&service), Arc::clone(&name)));
                 let row = row.or_insert_with(|| Counted {
-                    service: Arc::new(service.clone()),
+                    service: Arc::clone(&service),
                     endpoint: name,
                     from_us,
                     seconds,
@@ -311,7 +311,7 @@ fn interned(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     name
 }
 
-/// Whether a request is in the sample. The same one is whenever it is asked; neighbours are independent, so that no pattern of the
+/// Whether a request is in the sample: the answer is the same each time. Neighbours are independent, so that no pattern of the
 /// requests agrees with the sample's.
 fn is_sampled(header: &Header, index: u64, sample: u32) -> bool {
     // The last steps of SplitMix64 (Steele, Lea, Flood 2014).

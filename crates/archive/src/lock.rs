@@ -9,7 +9,7 @@ use std::path::Path;
 /// Makes the file where it is not there, and locks it. `None` where another process holds the lock.
 ///
 /// # Errors
-/// When the system refuses.
+/// The file cannot be made or locked.
 pub fn taken(path: &Path) -> Result<Option<File>, StoreError> {
     let mut options = File::options();
     options.write(true).create(true).truncate(false).mode(0o600);

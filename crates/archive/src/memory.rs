@@ -1,6 +1,6 @@
 //! What a process holds, once a minute.
 
-use crate::column::{Column, Table, Value, integer};
+use crate::column::{Column, Table, Value, int, integer, text};
 use crate::process::{OfProcess, OfService, Process, some};
 use flight::{Header, Heap};
 use std::sync::Arc;
@@ -52,30 +52,6 @@ impl OfProcess for Held {
 impl Held {
     fn heap(&self, of: fn(&Heap) -> u64) -> Option<i64> {
         self.heap.as_ref().map(|heap| integer(of(heap)))
-    }
-}
-
-const fn int(
-    name: &'static str,
-    about: &'static str,
-    of: fn(&Held) -> Option<i64>,
-) -> Column<Held> {
-    Column {
-        name,
-        about,
-        value: Value::Integer(of),
-    }
-}
-
-const fn text(
-    name: &'static str,
-    about: &'static str,
-    of: for<'a> fn(&'a Held) -> Option<&'a str>,
-) -> Column<Held> {
-    Column {
-        name,
-        about,
-        value: Value::Text(of),
     }
 }
 

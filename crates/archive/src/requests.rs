@@ -1,6 +1,6 @@
 //! Requests and jobs, one a row.
 
-use crate::column::{Column, Table, Value, integer, micros};
+use crate::column::{Column, Table, Value, int, integer, micros};
 use crate::process::{OfProcess, OfService, Process};
 use flight::{Call, CallKind, Method, Record};
 use std::sync::Arc;
@@ -53,19 +53,6 @@ impl Request {
 
     fn count(&self, kind: CallKind) -> Option<i64> {
         self.call(kind, |call| call.count.into())
-    }
-}
-
-/// A column whose value is a signed integer.
-const fn int(
-    name: &'static str,
-    about: &'static str,
-    of: fn(&Request) -> Option<i64>,
-) -> Column<Request> {
-    Column {
-        name,
-        about,
-        value: Value::Integer(of),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::error::StoreError;
 use crate::lock;
+use crate::part::day_of;
 use crate::places::{EXPORTERS, Kept, found, named};
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{Timestamp, tz::TimeZone};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -17,39 +18,35 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-/// Removes what the limits do not allow, of all services and instances, and says how many files these were. Only files with the names
+/// Removes what the limits do not allow, of all services and instances, and returns the number of files. Only files with the names
 /// that exporters give are removed; those of runs stay.
 ///
 /// # Errors
-/// When the system refuses to remove one.
+/// A file cannot be removed.
 pub fn prune(folder: &Path, limits: Limits) -> Result<usize, StoreError> {
-    let mut removed = 0;
+    let mut count = 0;
     for file in going(found(folder), limits) {
         match fs::remove_file(&file.path) {
             // Another exporter keeps the same limits.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => {
-                return Err(StoreError::Io {
-                    action: "remove",
-                    path: file.path,
-                    source,
-                });
+            removed => {
+                removed.map_err(StoreError::io("remove", &file.path))?;
+                count += 1;
             }
-            Ok(()) => removed += 1,
         }
         // A folder that has other files stays.
         let _ = file.path.parent().map(fs::remove_dir);
     }
     forget(folder, limits);
-    Ok(removed)
+    Ok(count)
 }
 
 /// Removes what is kept of exporters that have written nothing since the oldest day.
 fn forget(folder: &Path, limits: Limits) {
     let is_old = |path: &Path| {
         let written = fs::metadata(path).and_then(|metadata| metadata.modified());
-        let day = written.ok().and_then(|at| Timestamp::try_from(at).ok());
-        day.is_some_and(|at| at.to_zoned(TimeZone::UTC).date() < limits.oldest_day)
+        let at = written.ok().and_then(|at| Timestamp::try_from(at).ok());
+        at.is_some_and(|at| day_of(at.as_microsecond()) < limits.oldest_day)
     };
     for (_, service) in named(&folder.join(EXPORTERS), "") {
         let entries = fs::read_dir(&service).into_iter().flatten().flatten();

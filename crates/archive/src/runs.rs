@@ -1,6 +1,6 @@
 //! Runs: their trials, their comparisons and their answers.
 
-use crate::column::{Column, Table, Value, integer};
+use crate::column::{Column, Table, Value, int, integer, number, text};
 use crate::encode;
 use crate::error::StoreError;
 use crate::part::{Part, day_of};
@@ -162,38 +162,6 @@ fn add<R>(
 fn word(of: &impl Serialize) -> String {
     let value = serde_json::to_value(of).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
-}
-
-const fn text<R>(
-    name: &'static str,
-    about: &'static str,
-    of: for<'a> fn(&'a R) -> Option<&'a str>,
-) -> Column<R> {
-    Column {
-        name,
-        about,
-        value: Value::Text(of),
-    }
-}
-
-const fn number<R>(
-    name: &'static str,
-    about: &'static str,
-    of: fn(&R) -> Option<f64>,
-) -> Column<R> {
-    Column {
-        name,
-        about,
-        value: Value::Number(of),
-    }
-}
-
-const fn int<R>(name: &'static str, about: &'static str, of: fn(&R) -> Option<i64>) -> Column<R> {
-    Column {
-        name,
-        about,
-        value: Value::Integer(of),
-    }
 }
 
 pub const TRIALS: Table<TrialRow> = Table {

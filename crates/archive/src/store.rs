@@ -82,7 +82,7 @@ impl Store {
     /// Writes files and how far was read: both are valid afterwards, or neither, whenever the process is killed.
     ///
     /// # Errors
-    /// When the system refuses. Then nothing of this commit was written. A file that could not be renamed is no error: its rows are
+    /// A file cannot be written. Then nothing of this commit was written. A file that could not be renamed is no error: its rows are
     /// kept, and the next commit, [`Store::finish`] or the next one to open the folder renames it.
     pub fn commit(
         &mut self,
@@ -152,7 +152,7 @@ impl Store {
     /// Renames the files of the last commit that are not yet renamed.
     ///
     /// # Errors
-    /// When the system refuses. It can be called again.
+    /// A file cannot be renamed. It can be called again.
     pub fn finish(&mut self) -> Result<(), StoreError> {
         if self.pending.is_empty() {
             return Ok(());
@@ -212,7 +212,7 @@ impl Store {
 /// Writes a file with rows of a run, whose name makes it the file's only one. An older one is replaced.
 ///
 /// # Errors
-/// When the system refuses.
+/// The file cannot be written.
 pub fn write_named(
     folder: &Path,
     service: &str,

@@ -170,15 +170,12 @@ impl Recording {
             oldest_day: self.oldest(Timestamp::now()).to_zoned(TimeZone::UTC).date(),
             bytes: self.bytes,
         };
-        match archive::prune(&self.folder, limits) {
-            Ok(_) => Ok(()),
-            Err(e) => Err(format!(
-                "{e}; files beyond --keep and --max-size stay until this user can remove them"
-            )),
-        }
+        archive::prune(&self.folder, limits).map(drop).map_err(|e| {
+            format!("{e}; files beyond --keep and --max-size stay until this user can remove them")
+        })
     }
 
-    /// The days that stay, and a day to come: the clocks of containers are one, but a flight file may be damaged.
+    /// From the oldest day that stays to a day from now. A request that is later is in a damaged flight file.
     fn kept_us(&self) -> RangeInclusive<i64> {
         let now = Timestamp::now();
         let to = now.checked_add(24.hours()).unwrap_or(Timestamp::MAX);
