@@ -40,7 +40,7 @@ pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use prometheus::PrometheusArgs;
 pub use run::RunArgs;
-pub use runs::RunsArgs;
+pub use runs::{RunsArgs, RunsDirArgs};
 pub use trace::TraceArgs;
 pub use verdict::VerdictArgs;
 pub use watch::WatchArgs;
@@ -389,15 +389,8 @@ pub struct CapacityArgs {
 pub struct ReportArgs {
     /// The run's name or folder, or a file with the --json output of any verb [default: the newest run]
     pub run: Option<PathBuf>,
-    /// Where run folders are [default: powerband-runs]
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "POWERBAND_RUNS",
-        default_value = "powerband-runs",
-        hide_default_value = true
-    )]
-    pub runs: PathBuf,
+    #[command(flatten)]
+    pub kept: RunsDirArgs,
     /// Print the JSON document instead
     #[arg(long)]
     pub json: bool,

@@ -33,6 +33,7 @@ mod trace;
 mod untouched_file;
 mod verdict;
 mod watch;
+mod within;
 
 pub use advise::advise;
 pub use calc::calc;

@@ -139,7 +139,7 @@ impl Experiment {
             let allocator = arm.knobs.allocator().map(knobs::Allocator::name);
             json!([arm.name, arm.share, arm.variables(), chosen, allocator])
         });
-        // As with the guardrails: without a holdout, the digest is that of before.
+        // An experiment without a holdout has the digest that it had before there were holdouts.
         let arms = arms.chain(self.holdout().map(|place| json!(["holdout", place])));
         let limits = &self.guardrails;
         let mut guardrails = vec![limits.errors, limits.p99, limits.memory];

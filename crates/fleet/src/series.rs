@@ -73,7 +73,7 @@ impl Visitor<'_> for AsText {
         f.write_str("a number as text")
     }
 
-    /// What is no number is none, like NaN.
+    /// Text that is not a number counts as NaN, which is left out.
     fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
         Ok(Number(text.parse().unwrap_or(f64::NAN)))
     }

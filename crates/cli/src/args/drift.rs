@@ -1,6 +1,6 @@
 //! What `drift` takes.
 
-use super::PrometheusArgs;
+use super::{PrometheusArgs, RunsDirArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,15 +9,8 @@ use std::path::PathBuf;
 pub struct DriftArgs {
     /// A run of tune: its name or folder [default: the newest run of tune]
     pub run: Option<PathBuf>,
-    /// Where run folders are [default: powerband-runs]
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "POWERBAND_RUNS",
-        default_value = "powerband-runs",
-        hide_default_value = true
-    )]
-    pub runs: PathBuf,
+    #[command(flatten)]
+    pub kept: RunsDirArgs,
     /// Prometheus' address, e.g. https://prometheus.internal:9090
     #[arg(
         long,

@@ -3,6 +3,20 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// The folder of runs.
+#[derive(Debug, Args)]
+pub struct RunsDirArgs {
+    /// Where run folders are [default: powerband-runs]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "POWERBAND_RUNS",
+        default_value = "powerband-runs",
+        hide_default_value = true
+    )]
+    pub runs: PathBuf,
+}
+
 /// `runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
@@ -32,13 +46,6 @@ pub struct RunsArgs {
     /// The name of the application in the paths of these files
     #[arg(long, value_name = "NAME", env = "OTEL_SERVICE_NAME", hide_env = true)]
     pub service: Option<String>,
-    /// Where run folders are [default: powerband-runs]
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "POWERBAND_RUNS",
-        default_value = "powerband-runs",
-        hide_default_value = true
-    )]
-    pub runs: PathBuf,
+    #[command(flatten)]
+    pub kept: RunsDirArgs,
 }

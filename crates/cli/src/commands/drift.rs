@@ -26,7 +26,7 @@ pub fn drift(args: &DriftArgs) -> Result<u8, Failure> {
     }
     let period_s = period_s(&args.last)?;
     let period = format!("{period_s}s");
-    // clap asks for it where there is no --rules.
+    // Without --rules, clap requires it.
     let prometheus = Prometheus::of(args.prometheus.as_deref().unwrap_or_default(), &args.access)?;
     let now = jiff::Timestamp::now();
     let span = Span {
@@ -35,17 +35,18 @@ pub fn drift(args: &DriftArgs) -> Result<u8, Failure> {
         step_s: 1,
     };
     let progress = CountBar::new(assumptions.all.len(), "queries answered", false);
-    let mut values = Vec::new();
+    let mut answers = Vec::new();
     let mut notes = BTreeSet::new();
     for one in &assumptions.all {
         let query = fleet::drift_query(one.figure, &assumptions, matchers, &period);
         let answer = prometheus.answer(&query, span)?;
         notes.extend(answer.warnings);
-        values.push(value(&answer.series)?);
+        let now = value(&answer.series)?;
+        answers.push((query, now));
         progress.step();
     }
     drop(progress);
-    if values.iter().all(Option::is_none) {
+    if answers.iter().all(|(_, now)| now.is_none()) {
         return Err(Failure::no_answer(format!(
             "{} has none of the families powerband_… in the last {}: are the servers scraped, and does --match fit?",
             prometheus.shown(),
@@ -58,10 +59,9 @@ pub fn drift(args: &DriftArgs) -> Result<u8, Failure> {
         prometheus: prometheus.shown().to_owned(),
         matchers: matchers.clone(),
         period_s,
-        period,
         notes: notes.into_iter().collect(),
     };
-    let document = fleet::drift(&assumptions, &values, asked);
+    let document = fleet::drift(&assumptions, answers, asked);
     if args.json {
         output::json(&document)?;
     } else {
@@ -76,10 +76,11 @@ pub fn drift(args: &DriftArgs) -> Result<u8, Failure> {
 
 fn folder(args: &DriftArgs) -> Result<PathBuf, Failure> {
     if let Some(run) = &args.run {
-        return Ok(find(&args.runs, run));
+        return Ok(find(&args.kept.runs, run));
     }
-    let newest = newest_of(&args.runs, Kind::Tune).map_err(|e| Failure::usage(e.to_string()))?;
-    newest.ok_or_else(|| Failure::usage(none_under("run of tune", &args.runs)))
+    let newest =
+        newest_of(&args.kept.runs, Kind::Tune).map_err(|e| Failure::usage(e.to_string()))?;
+    newest.ok_or_else(|| Failure::usage(none_under("run of tune", &args.kept.runs)))
 }
 
 /// Whole seconds, ten minutes at least: rates need some scrapes.

@@ -3,6 +3,16 @@
 use archive::StoreError;
 use std::io::ErrorKind;
 
+/// What is wrong with a name that becomes a part of paths.
+pub fn name_refused(flag: &str, name: &str) -> Option<String> {
+    (!archive::is_name(name)).then(|| {
+        format!(
+            "{flag} = {name:?}: --parquet makes it a part of paths; {}",
+            archive::NAMES
+        )
+    })
+}
+
 /// The message, with the remedy.
 pub fn remedied(why: &StoreError) -> String {
     let remedy = match why {

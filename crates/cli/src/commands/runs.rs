@@ -22,9 +22,9 @@ pub fn none_under(what: &str, runs: &Path) -> String {
 /// `powerband runs`.
 pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     let before = started_before(&args, Timestamp::now())?;
-    let found = kept(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
+    let found = kept(&args.kept.runs).map_err(|e| Failure::usage(e.to_string()))?;
     if found.is_empty() {
-        output::say(&none_under("run", &args.runs));
+        output::say(&none_under("run", &args.kept.runs));
     }
     if let (Some(folder), Some(service)) = (&args.parquet, &args.service) {
         return files::written(folder, service, &found);

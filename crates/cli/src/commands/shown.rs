@@ -28,15 +28,15 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         )));
     }
     let folder = match &args.run {
-        Some(run) => find(&args.runs, run),
+        Some(run) => find(&args.kept.runs, run),
         None => {
             // What capacity and predict leave has no diff.
             let newest = match args.diff {
-                true => newest_experiment(&args.runs),
-                false => newest(&args.runs),
+                true => newest_experiment(&args.kept.runs),
+                false => newest(&args.kept.runs),
             };
             let newest = newest.map_err(|e| Failure::usage(e.to_string()))?;
-            newest.ok_or_else(|| Failure::usage(none_under("run", &args.runs)))?
+            newest.ok_or_else(|| Failure::usage(none_under("run", &args.kept.runs)))?
         }
     };
     if let Some(document) = run::runs::other_document(&folder) {

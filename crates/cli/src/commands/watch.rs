@@ -4,10 +4,10 @@ mod live;
 mod readings;
 mod serve;
 
+use super::within::within;
 use crate::args::WatchArgs;
 use crate::{Failure, output};
 use ::watch::{Reading, Seen, Subject, Window};
-use experiment::config::{Asked, Problem, parse_duration};
 use readings::Readings;
 use serve::Wanted;
 use std::io::IsTerminal;
@@ -107,20 +107,14 @@ fn of_endpoint(window: &Window, name: &str) -> Result<(), Failure> {
 
 fn times(args: &WatchArgs) -> Result<(Duration, Duration), Failure> {
     let mut problems = Vec::new();
-    let mut checked = |text: &str, flag, range: RangeInclusive<Duration>, remedy| {
-        let asked = Asked::new(text.to_owned(), flag);
-        let parsed = parse_duration(&asked).and_then(|time| match range.contains(&time) {
-            true => Ok(time),
-            false => Err(Problem::of(&asked, "out of range", remedy)),
-        });
-        parsed.unwrap_or_else(|problem| {
+    let mut checked = |text: &str, flag, range: RangeInclusive<Duration>, words| {
+        within(text, flag, &range, words).unwrap_or_else(|problem| {
             problems.push(problem);
             *range.start()
         })
     };
-    let length = checked(&args.length, "--for", LENGTHS, "give a time from 1s to 5m");
-    let remedy = "give a time from 200ms to 1m";
-    let interval = checked(&args.interval, "--interval", INTERVALS, remedy);
+    let length = checked(&args.length, "--for", LENGTHS, "1s to 5m");
+    let interval = checked(&args.interval, "--interval", INTERVALS, "200ms to 1m");
     if problems.is_empty() {
         return Ok((length, interval));
     }

@@ -1,6 +1,6 @@
 //! Whether the assumptions hold.
 
-use super::{Assumptions, drift_query};
+use super::Assumptions;
 use run::counted;
 use run::drift::{Checked, Document, SCHEMA};
 
@@ -13,22 +13,24 @@ pub struct DriftAsked {
     pub prometheus: String,
     pub matchers: String,
     pub period_s: u64,
-    /// The same as a duration of Prometheus.
-    pub period: String,
     /// Prometheus' warnings.
     pub notes: Vec<String>,
 }
 
-/// The document of the fleet's values, in the order of the assumptions.
-pub fn drift(assumptions: &Assumptions, values: &[Option<f64>], asked: DriftAsked) -> Document {
-    let checked = (assumptions.all.iter().zip(values)).map(|(one, now)| Checked {
+/// The document. `answers`: for each assumption, in their order, its query and the fleet's value.
+pub fn drift(
+    assumptions: &Assumptions,
+    answers: Vec<(String, Option<f64>)>,
+    asked: DriftAsked,
+) -> Document {
+    let checked = (assumptions.all.iter().zip(answers)).map(|(one, (promql, now))| Checked {
         figure: one.figure,
         assumed: one.assumed,
         low: one.low,
         high: one.high,
-        now: *now,
+        now,
         holds: now.map(|now| one.holds(now)),
-        promql: drift_query(one.figure, assumptions, &asked.matchers, &asked.period),
+        promql,
     });
     let checked: Vec<Checked> = checked.collect();
     Document {

@@ -1,7 +1,7 @@
 //! What the whole fleet did in each hour of the two periods, as Prometheus adds it up.
 //!
-//! Prometheus subtracts here (`increase`), other than in an experiment: no instance is compared with another one, a counter that begins
-//! anew in a deployment is what `increase` is for, and the answer has one number an hour, however many instances there are.
+//! Prometheus subtracts here (`increase`), other than in an experiment: no instance is compared with another one, `increase` handles
+//! counters that begin at 0 again in a deployment, and the answer has one number an hour, however many instances there are.
 
 use super::periods::{HOUR_S, Periods, Side};
 use crate::join::Bound;

@@ -5,8 +5,10 @@ use super::secrets::Secrets;
 use crate::Failure;
 use crate::args::ExportArgs;
 use crate::client::{self, AddressFlag};
+use crate::commands::parquet::name_refused;
+use crate::commands::within::within;
 use crate::listener::{address, name};
-use experiment::config::{Asked, Problem, parse_duration, parse_size};
+use experiment::config::{Asked, Problem, parse_size};
 use http::Uri;
 use std::env::VarError;
 use std::net::SocketAddr;
@@ -166,21 +168,17 @@ fn files(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> O
         (&service, "--service"),
         (&instance, "--resource service.instance.id"),
     ] {
-        if !name.is_empty() && !archive::is_name(name) {
-            wrong.push(format!(
-                "{flag} = {name:?}: --parquet makes it a part of paths; {}",
-                archive::NAMES
-            ));
+        if !name.is_empty() {
+            wrong.extend(name_refused(flag, name));
         }
     }
-    let mut problems = Vec::new();
-    let rotate = within(&args.rotate, "--rotate", ROTATIONS, "1m to 1d");
-    let keep = within(&args.keep, "--keep", KEPT, "1d to 3650d");
+    let rotate = within(&args.rotate, "--rotate", &ROTATIONS, "1m to 1d");
+    let keep = within(&args.keep, "--keep", &KEPT, "1d to 3650d");
     let bytes = parse_size(&Asked::new(args.max_size.clone(), "--max-size"));
-    let rotate = rotate.map_err(|problem| problems.push(problem)).ok();
-    let keep = keep.map_err(|problem| problems.push(problem)).ok();
-    let bytes = bytes.map_err(|problem| problems.push(problem)).ok();
-    wrong.extend(problems.iter().map(ToString::to_string));
+    let mut refuse = |problem: Problem| wrong.push(problem.to_string());
+    let rotate = rotate.map_err(&mut refuse).ok();
+    let keep = keep.map_err(&mut refuse).ok();
+    let bytes = bytes.map_err(&mut refuse).ok();
     let days = keep?.as_secs().div_ceil(DAY.as_secs());
     Some(Files {
         folder,
@@ -192,23 +190,6 @@ fn files(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> O
         days: u16::try_from(days).unwrap_or(u16::MAX),
         bytes: bytes?,
     })
-}
-
-fn within(
-    text: &str,
-    flag: &'static str,
-    range: RangeInclusive<Duration>,
-    words: &str,
-) -> Result<Duration, Problem> {
-    let asked = Asked::new(text.to_owned(), flag);
-    match parse_duration(&asked)? {
-        length if range.contains(&length) => Ok(length),
-        _ => Err(Problem::of(
-            &asked,
-            "out of range",
-            format!("give a time from {words}"),
-        )),
-    }
 }
 
 fn pushes(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> Option<Pushes> {
@@ -235,7 +216,7 @@ fn pushes(args: &ExportArgs, resource: &Attributes, wrong: &mut Vec<String>) -> 
             "--ca = {file:?}: --otlp is not encrypted and has no certificate; give an https address, or no --ca"
         ));
     }
-    let interval = within(&args.interval, "--interval", INTERVALS, "1s to 1h");
+    let interval = within(&args.interval, "--interval", &INTERVALS, "1s to 1h");
     let interval = interval.map_err(|problem| wrong.push(problem.to_string()));
     Some(Pushes {
         resource: resource.clone(),

@@ -2,7 +2,8 @@
 
 use crate::Failure;
 use crate::args::MemoryArgs;
-use experiment::config::{Asked, Problem, parse_duration};
+use crate::commands::within::within;
+use experiment::config::{Asked, Problem};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -42,17 +43,12 @@ fn resolved(
     ends: bool,
 ) -> Result<Times, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut checked = |text: Option<&str>, flag, range: RangeInclusive<Duration>, remedy| {
-        let asked = Asked::new(text?.to_owned(), flag);
-        let parsed = parse_duration(&asked).and_then(|time| match range.contains(&time) {
-            true => Ok(time),
-            false => Err(Problem::of(&asked, "out of range", remedy)),
-        });
+    let mut checked = |text: Option<&str>, flag, range: RangeInclusive<Duration>, words| {
+        let parsed = within(text?, flag, &range, words);
         parsed.map_err(|problem| problems.push(problem)).ok()
     };
-    let long = checked(length, "--for", LENGTHS, "give a time from 1s to 30d");
-    let remedy = "give a time from 100ms to 1h";
-    let every = checked(interval, "--interval", INTERVALS, remedy);
+    let long = checked(length, "--for", LENGTHS, "1s to 30d");
+    let every = checked(interval, "--interval", INTERVALS, "100ms to 1h");
     if !problems.is_empty() {
         return Err(problems);
     }

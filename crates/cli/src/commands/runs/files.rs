@@ -1,7 +1,7 @@
 //! `runs --parquet`: a file for each table of each run. A run that is written again replaces its files.
 
 use super::NOT_READABLE;
-use crate::commands::parquet::remedied;
+use crate::commands::parquet::{name_refused, remedied};
 use crate::{Failure, output};
 use run::runs::{Kept, Standing};
 use std::path::Path;
@@ -10,11 +10,8 @@ const FLAG: &str = "--parquet";
 
 /// Writes the files of the runs that have a document of `tune`, `compare`, `sweep` or `check`.
 pub fn written(folder: &Path, service: &str, runs: &[Kept]) -> Result<u8, Failure> {
-    if !archive::is_name(service) {
-        return Err(Failure::usage(format!(
-            "--service = {service:?}: {FLAG} makes it a part of paths; {}",
-            archive::NAMES
-        )));
+    if let Some(why) = name_refused("--service", service) {
+        return Err(Failure::usage(why));
     }
     let failed = |e: archive::StoreError| Failure::usage(format!("{FLAG}: {}", remedied(&e)));
     let mut files = 0;

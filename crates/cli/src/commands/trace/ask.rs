@@ -88,16 +88,17 @@ pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
         });
     }
     if recordings.found.is_empty() {
-        let silent = recordings.silent.iter();
-        let why: Vec<String> = silent
-            .map(|s| format!("process {}: {}", s.pid, s.reason))
-            .collect();
-        return Err(Failure::no_answer(format!(
-            "nothing was recorded\n{}",
-            why.join("\n")
-        )));
+        return Err(nothing_recorded(&recordings.silent));
     }
     Ok(recordings)
+}
+
+/// No process recorded anything, and why.
+pub fn nothing_recorded(silent: &[Silent]) -> Failure {
+    let why = silent.iter();
+    let why = why.map(|one| format!("process {}: {}", one.pid, one.reason));
+    let why: Vec<String> = why.collect();
+    Failure::no_answer(format!("nothing was recorded\n{}", why.join("\n")))
 }
 
 impl Recordings {

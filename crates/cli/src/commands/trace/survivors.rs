@@ -3,7 +3,7 @@
 
 mod document;
 
-use super::ask::{living, now_ns, random, refuse_another, runs};
+use super::ask::{living, nothing_recorded, now_ns, random, refuse_another, runs};
 use super::{Wanted, resolve, write};
 use crate::args::TraceArgs;
 use crate::signals::Signals;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(50);
-/// How long it is watched what becomes of the sampled objects, at the least and at the most: it takes four collections.
+/// The shortest and the longest time for which sampled objects are watched: four collections decide what becomes of them.
 const FOLLOWED: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 /// For a last request after that, with which the process ends it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -105,14 +105,7 @@ fn record(wanted: &Wanted, every: u32) -> Result<Recorded, Failure> {
         });
     }
     if recorded.found.is_empty() {
-        let why = recorded.silent.iter();
-        let why: Vec<String> = why
-            .map(|one| format!("process {}: {}", one.pid, one.reason))
-            .collect();
-        return Err(Failure::no_answer(format!(
-            "nothing was recorded\n{}",
-            why.join("\n")
-        )));
+        return Err(nothing_recorded(&recorded.silent));
     }
     Ok(recorded)
 }

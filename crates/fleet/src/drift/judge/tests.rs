@@ -1,5 +1,5 @@
 use super::*;
-use crate::drift::{NoAnswer, drift_rules};
+use crate::drift::{NoAnswer, drift_query, drift_rules};
 use run::drift::Figure;
 use run::{Answer, EndpointProfile};
 
@@ -16,9 +16,13 @@ fn asked() -> DriftAsked {
         prometheus: "http://127.0.0.1:9090".to_owned(),
         matchers: "job=\"shop\"".to_owned(),
         period_s: 86_400,
-        period: "86400s".to_owned(),
         notes: Vec::new(),
     }
+}
+
+fn judged(assumptions: &Assumptions, values: &[Option<f64>]) -> Document {
+    let answers = values.iter().map(|now| ("sum(up)".to_owned(), *now));
+    drift(assumptions, answers.collect(), asked())
 }
 
 fn figures(checked: &[Checked], holds: Option<bool>) -> Vec<Figure> {
@@ -34,7 +38,7 @@ fn a_fleet_as_the_run_assumed_holds_and_each_difference_is_named() {
         .iter()
         .map(|one| Some(one.assumed))
         .collect();
-    let held = drift(&assumptions, &as_assumed, asked());
+    let held = judged(&assumptions, &as_assumed);
     assert_eq!(
         figures(&held.assumptions, Some(true)).len(),
         assumptions.all.len()
@@ -57,7 +61,7 @@ fn a_fleet_as_the_run_assumed_holds_and_each_difference_is_named() {
         ] {
             let mut values = as_assumed.clone();
             values[at] = now;
-            let document = drift(&assumptions, &values, asked());
+            let document = judged(&assumptions, &values);
             assert_eq!(document.assumptions[at].holds, holds, "{one:?} {now:?}");
             let names = document.sentence.contains(one.figure.label());
             assert_eq!(names, holds == Some(false), "{}", document.sentence);
@@ -74,7 +78,7 @@ fn the_sentence_names_figures_as_the_page_does() {
             let changed = changed.iter().find(|(figure, _)| *figure == one.figure);
             changed.map_or(Some(one.assumed), |(_, now)| *now)
         });
-        drift(&assumptions, &values.collect::<Vec<_>>(), asked()).sentence
+        judged(&assumptions, &values.collect::<Vec<_>>()).sentence
     };
     assert_eq!(
         sentence(&[(Figure::IoShare, Some(0.0)), (Figure::Settings, Some(2.0))]),

@@ -25,7 +25,7 @@ pub fn document(target: &Path, every: u32, recorded: &Recorded, sites: &Sites) -
     doc::Document {
         schema: doc::SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
-        read_at: ::inspect::rfc3339(super::super::super::inspect::now_ns()),
+        read_at: ::inspect::rfc3339(crate::commands::inspect::now_ns()),
         source: target.display().to_string(),
         every,
         processes: recorded.found.iter().map(process).collect(),
