@@ -1,8 +1,8 @@
 //! Kamal's `config/deploy.yml`: clear variables, the command and the limits of the role `web`.
 
 use crate::command_words::{SHOWS_OTHERS, line_with, sets_others};
-use crate::kubernetes::{Asked, finished, values, variables_by_hand};
-use crate::yaml::{Edit, Node, edited, quoted};
+use crate::kubernetes::{Asked, finished, pair, values, variables_by_hand};
+use crate::yaml::{Edit, Node, edited};
 use crate::{Change, Note, Pod};
 
 const ROLE: &str = "web";
@@ -112,8 +112,8 @@ fn clear(env: &Node) -> Option<&Node> {
 
 /// One variable, below which the others are added.
 fn first(asked: Asked<'_>) -> Option<String> {
-    let mut wanted = asked.wanted.iter();
-    wanted.find_map(|wanted| Some(format!("{}: {}", wanted.name, quoted(&wanted.over(None)?))))
+    let (name, value) = asked.wanted.iter().find_map(pair)?;
+    Some(format!("{name}: {value}"))
 }
 
 /// Options of `docker run`.

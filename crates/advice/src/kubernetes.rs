@@ -6,7 +6,7 @@ use crate::command_words::{SHOWS_OTHERS, line_with, replaced, runs, sets_others}
 use crate::quantity;
 use crate::text::Text;
 use crate::variable::Wanted;
-use crate::yaml::{Edit, Node, edited, quoted};
+use crate::yaml::{Edit, Node, edited, parse, quoted};
 use crate::{Change, Note, Pod, Recommended};
 
 /// Manifests whose pods have containers.
@@ -19,6 +19,13 @@ pub struct Asked<'a> {
     pub wanted: &'a [Wanted],
     /// Whether variables that stand nowhere are added here.
     pub adds: bool,
+}
+
+impl Asked<'_> {
+    /// Whether this variable is to be set.
+    fn wants(self, name: &str) -> bool {
+        self.wanted.iter().any(|wanted| wanted.name == name)
+    }
 }
 
 /// The Deployment's container.
@@ -58,7 +65,7 @@ pub fn config_map(path: &str, before: &str, asked: Asked<'_>, notes: &mut Vec<No
         match map.get("data") {
             Some(data) => values(text, data, asked),
             None => {
-                let first = asked.wanted.iter().find_map(|wanted| pair(wanted, None));
+                let first = asked.wanted.iter().find_map(pair);
                 let Some((name, value)) = first.filter(|_| asked.adds) else {
                     return Ok(None);
                 };
@@ -80,8 +87,7 @@ pub fn config_map(path: &str, before: &str, asked: Asked<'_>, notes: &mut Vec<No
 
 /// Variables of a mapping: what differs, then what is missing.
 pub fn values(text: &str, map: &Node, asked: Asked<'_>) -> Result<Option<Edit>, String> {
-    let ours = |key: &str| asked.wanted.iter().any(|wanted| wanted.name == key);
-    if map.is_flow(text) && !map.keys().all(ours) {
+    if map.is_flow(text) && !map.keys().all(|key| asked.wants(key)) {
         return Err(format!("line {} sets other variables too", map.line(text)));
     }
     for wanted in asked.wanted {
@@ -101,8 +107,9 @@ pub fn values(text: &str, map: &Node, asked: Asked<'_>) -> Result<Option<Edit>, 
     Ok(None)
 }
 
-fn pair(wanted: &Wanted, existing: Option<&str>) -> Option<(String, String)> {
-    Some((wanted.name.clone(), quoted(&wanted.over(existing)?)))
+/// A variable that stands nowhere yet, with its value in quotes.
+pub fn pair(wanted: &Wanted) -> Option<(String, String)> {
+    Some((wanted.name.clone(), quoted(&wanted.over(None)?)))
 }
 
 /// The names of the variables that the container sets to plain values.
@@ -112,16 +119,13 @@ pub fn names(before: &str, recommended: &Recommended, wanted: &[Wanted]) -> Vec<
         wanted,
         adds: false,
     };
-    let mut names = Vec::new();
-    // The file is not changed; why it cannot be read is said where it is to be.
-    let _ = edited(before, |_, documents| {
-        let env = container(documents, asked)?.get("env");
-        let items = env.map(Node::items).unwrap_or_default().iter();
-        let named = items.filter_map(|item| item.get("value").and(item.get("name")?.word()));
-        names.extend(named.map(str::to_owned));
-        Ok(None)
-    });
-    names
+    // `deployment` reports a file that cannot be read.
+    let documents = parse(&Text::of(before).whole()).unwrap_or_default();
+    let container = container(&documents, asked).ok();
+    let env = container.and_then(|container| container.get("env"));
+    let items = env.map(Node::items).unwrap_or_default().iter();
+    let named = items.filter_map(|item| item.get("value").and(item.get("name")?.word()));
+    named.map(str::to_owned).collect()
 }
 
 fn is_a(document: &Node, kind: &str) -> bool {
@@ -142,14 +146,13 @@ fn container<'n>(documents: &'n [Node], asked: Asked<'_>) -> Result<&'n Node, St
     }
     let ours = |container: &&&Node| {
         let env = container.get("env").map(Node::items).unwrap_or_default();
-        let named = |name: &str| asked.wanted.iter().any(|wanted| wanted.name == name);
         let words = words(container);
         // Workers of background jobs set the same variables.
         let sets = words.is_empty()
             && env
                 .iter()
                 .filter_map(|item| item.get("name")?.word())
-                .any(named);
+                .any(|name| asked.wants(name));
         sets || words
             .iter()
             .filter_map(|node| node.word())
@@ -204,12 +207,17 @@ fn command(
     Ok(None)
 }
 
-/// `resources.limits`, and requests that would exceed them.
-fn limits(text: &str, container: &Node, pod: Pod) -> Result<Option<Edit>, String> {
+/// The limits as a manifest has them, by resource.
+fn quantities(pod: Pod) -> impl Iterator<Item = (&'static str, String)> {
     let cpu = pod.cpus.map(|cpus| ("cpu", quantity::of_cores(cpus)));
     let memory = pod.memory_bytes;
     let memory = memory.map(|bytes| ("memory", quantity::of_bytes(bytes)));
-    for (resource, quantity) in cpu.into_iter().chain(memory) {
+    cpu.into_iter().chain(memory)
+}
+
+/// `resources.limits`, and requests that would exceed them.
+fn limits(text: &str, container: &Node, pod: Pod) -> Result<Option<Edit>, String> {
+    for (resource, quantity) in quantities(pod) {
         // As it is read back: a third of a core is written as 333m.
         let wanted = quantity::parse(&quantity);
         let Some(resources) = container.get("resources") else {
@@ -252,10 +260,7 @@ fn variables(
     let items = env.map(Node::items).unwrap_or_default();
     let ours = |item: &Node| {
         let name = item.get("name").and_then(Node::word);
-        asked
-            .wanted
-            .iter()
-            .any(|wanted| Some(wanted.name.as_str()) == name)
+        name.is_some_and(|name| asked.wants(name))
     };
     if let Some(env) = env.filter(|env| env.is_flow(text) && !items.iter().all(ours)) {
         said.push(format!(
@@ -286,7 +291,7 @@ fn variables(
                 }
             }
             None if asked.adds => {
-                let Some((name, value)) = pair(wanted, None) else {
+                let Some((name, value)) = pair(wanted) else {
                     continue;
                 };
                 return match env {
@@ -306,11 +311,8 @@ fn variables(
 
 /// What a person writes where no place for it is found.
 fn by_hand(asked: Asked<'_>) -> String {
-    let Pod { cpus, memory_bytes } = asked.recommended.pod;
-    let cpu = cpus.map(|cpus| format!("resources.limits.cpu: {}", quantity::of_cores(cpus)));
-    let memory =
-        memory_bytes.map(|bytes| format!("resources.limits.memory: {}", quantity::of_bytes(bytes)));
-    let limits = cpu.into_iter().chain(memory);
+    let limits = quantities(asked.recommended.pod)
+        .map(|(resource, quantity)| format!("resources.limits.{resource}: {quantity}"));
     limits
         .chain([variables_by_hand(asked)])
         .collect::<Vec<_>>()
@@ -318,7 +320,7 @@ fn by_hand(asked: Asked<'_>) -> String {
 }
 
 pub fn variables_by_hand(asked: Asked<'_>) -> String {
-    let set = asked.wanted.iter().filter_map(|wanted| pair(wanted, None));
+    let set = asked.wanted.iter().filter_map(pair);
     let set: Vec<String> = set
         .map(|(name, value)| format!("{name}: {value}"))
         .collect();

@@ -19,7 +19,7 @@ pub fn of_bytes(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// In cores, or in bytes; `None` where it is no quantity.
+/// The number of cores or bytes; `None` if the text is not a quantity.
 pub fn parse(text: &str) -> Option<f64> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = &text[number.len()..];

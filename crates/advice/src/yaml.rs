@@ -135,11 +135,11 @@ impl Node {
         Ok(inner)
     }
 
-    /// A new pair of a mapping: in a block below the first of the keys `below` that it has, else below its first word. `lines` is
+    /// A new pair of a mapping: in a block below the first of the keys `below` that it has, else below its first word. `value` is
     /// what follows the key and its colon: a word, or lines with their indentation below the key.
     ///
     /// # Errors
-    /// There is no line to put it below, or others may share the mapping, or it takes the key from another mapping.
+    /// No line of the mapping can have a line below it, an alias may share the mapping, or a merge key (`<<`) may bring the key.
     pub fn with(&self, text: &str, key: &str, value: &str, below: &[&str]) -> Result<Edit, String> {
         let Kind::Map(pairs) = &self.kind else {
             return Err(format!("line {} is no mapping", self.line(text)));
@@ -203,7 +203,7 @@ impl Node {
     /// A new first item of a list of mappings, given as its pairs.
     ///
     /// # Errors
-    /// It is no list of which the first item is seen, or others may share it.
+    /// The node is not a list with an item on a line, or an alias may share it.
     pub fn with_item(&self, text: &str, item: &[(&str, String)]) -> Result<Edit, String> {
         let no_list = || format!("line {} is no list of lines", self.line(text));
         let Kind::List(items) = &self.kind else {
@@ -253,7 +253,7 @@ fn escaped(word: &str) -> String {
 /// The text after all the edits that `step` asks for, one at a time.
 ///
 /// # Errors
-/// It is no YAML, or what `step` says, or `step` comes to no end.
+/// The text is not YAML, `step` fails, or `step` asks for more than `MOST_EDITS` edits.
 pub fn edited(
     before: &str,
     mut step: impl FnMut(&str, &[Node]) -> Result<Option<Edit>, String>,
@@ -281,7 +281,7 @@ struct Open {
 ///
 /// # Errors
 /// The reason, with the line.
-fn parse(text: &str) -> Result<Vec<Node>, String> {
+pub fn parse(text: &str) -> Result<Vec<Node>, String> {
     // The parser counts characters.
     let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let byte = |span: Span| bytes.get(span.start.index()).copied().unwrap_or(text.len());

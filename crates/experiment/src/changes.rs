@@ -147,24 +147,24 @@ fn sets(arm: &Arm, variable: &str) -> bool {
 fn files(bench: &Bench<'_>) -> Files {
     let experiment = bench.experiment;
     let app = experiment.app_dir.as_path();
+    let file = |path: &Path| as_it_is(path, path.strip_prefix(app).unwrap_or(path));
     let own = |usual: &str| {
         let named = experiment.server_config.clone();
         let path = named
             .or_else(|| servers::configuration(&bench.own.command, app, &experiment.environment))
             .unwrap_or_else(|| app.join(usual));
-        as_it_is(&path, path.strip_prefix(app).unwrap_or(&path))
+        file(&path)
     };
-    let named = |path: &Path| as_it_is(path, path.strip_prefix(app).unwrap_or(path));
     let mut files = Files {
         environment: environment(app),
         dockerfile: existing(app, "Dockerfile"),
         database_yml: existing(app, "config/database.yml"),
         systemd: drop_in(experiment),
-        nginx: experiment.files.nginx.as_deref().map(named),
-        deployment: experiment.files.deployment.as_deref().map(named),
-        configmap: experiment.files.configmap.as_deref().map(named),
-        kamal: experiment.files.kamal.as_deref().map(named),
-        procfile: experiment.files.procfile.as_deref().map(named),
+        nginx: experiment.files.nginx.as_deref().map(file),
+        deployment: experiment.files.deployment.as_deref().map(file),
+        configmap: experiment.files.configmap.as_deref().map(file),
+        kamal: experiment.files.kamal.as_deref().map(file),
+        procfile: experiment.files.procfile.as_deref().map(file),
         ..Files::default()
     };
     match experiment.kind {
@@ -174,7 +174,7 @@ fn files(bench: &Bench<'_>) -> Files {
         // A flag, or a line of its service's definition, has the number of processes.
         ServerKind::Falcon => {}
         ServerKind::Passenger => {
-            let apache = experiment.files.apache.as_deref().map(named);
+            let apache = experiment.files.apache.as_deref().map(file);
             let new = || File {
                 path: "passenger.conf".to_owned(),
                 text: String::new(),
