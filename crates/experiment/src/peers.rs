@@ -37,7 +37,7 @@ pub struct Peers<'a> {
 struct Looking {
     judge: Judge,
     /// The user was warned that some connections cannot be read.
-    is_reported: bool,
+    warned: bool,
 }
 
 impl std::fmt::Debug for Peers<'_> {
@@ -62,7 +62,7 @@ pub fn watched<T>(
         tree: Tree::from(std::process::id()).without_root(),
         looking: Mutex::new(Looking {
             judge,
-            is_reported: false,
+            warned: false,
         }),
         refused: OnceLock::new(),
         is_over: Mutex::new(false),
@@ -143,7 +143,7 @@ impl Peers<'_> {
 
     /// Warns once per run.
     fn tell(&self, looking: &mut Looking, what: &str, error: &HostError) {
-        if !std::mem::replace(&mut looking.is_reported, true) {
+        if !std::mem::replace(&mut looking.warned, true) {
             self.watcher.on(Event::Note(format!(
                 "{what} cannot be checked: {error}; run powerband as the user of these processes, or as root"
             )));

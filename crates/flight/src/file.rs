@@ -14,6 +14,7 @@ use crate::bytes::u64_at;
 use crate::collection::{CollectionLog, CollectionPlace};
 use crate::error::FlightError;
 use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
+use crate::lock::LockPlace;
 use crate::record::{Decoder, Place, Record, Slot};
 use crate::ring::runs;
 use crate::snapshot::{Snapshot, parse, parse_counters};
@@ -97,7 +98,7 @@ impl FlightFile {
         let mut bytes = self.read(layout.end())?;
         self.mark_overwritten(&layout, &mut bytes)?;
         let mut snapshot = parse(&bytes)?;
-        self.read_locks(&mut snapshot)?;
+        self.read_locks(&mut snapshot, bytes.len() as u64)?;
         // It lies behind the ring, and its slots say themselves whether they are whole. A damaged place hides no record.
         snapshot.log = self.log_at(snapshot.header.collections)?;
         Ok(snapshot)
@@ -109,14 +110,17 @@ impl FlightFile {
     /// # Errors
     /// As for [`parse`], and when reading fails.
     pub fn counters(&self) -> Result<Snapshot, FlightError> {
-        let mut snapshot = parse_counters(&self.read(self.layout.counters_end())?)?;
-        self.read_locks(&mut snapshot)?;
+        let bytes = self.read(self.layout.counters_end())?;
+        let mut snapshot = parse_counters(&bytes)?;
+        self.read_locks(&mut snapshot, bytes.len() as u64)?;
         Ok(snapshot)
     }
 
-    /// A damaged place hides no counter.
-    fn read_locks(&self, snapshot: &mut Snapshot) -> Result<(), FlightError> {
-        if let Some(place) = snapshot.header.locks {
+    /// Reads the table of locks where it is not in the first `have` bytes, which were parsed. A damaged place hides no counter.
+    fn read_locks(&self, snapshot: &mut Snapshot, have: u64) -> Result<(), FlightError> {
+        let place = snapshot.header.locks;
+        let is_behind = |place: &LockPlace| place.offset.saturating_add(place.bytes()) > have;
+        if let Some(place) = place.filter(is_behind) {
             snapshot.locks = Some(place.read(&self.section(place.offset, place.bytes())?));
         }
         Ok(())

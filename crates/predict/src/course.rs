@@ -72,9 +72,7 @@ impl Course<'_> {
         let mut rows = self.stations.iter();
         let taken = rows.find(|(row, _)| holds(**row));
         if let (None, Some((&row, &station))) = (self.has, taken) {
-            self.has = Some((row, station));
-            let waited = false;
-            self.pieces.push(Piece::Take { station, waited });
+            self.takes(row, station, false);
         }
     }
 
@@ -86,13 +84,14 @@ impl Course<'_> {
         }
         self.look(burst.held);
         match (self.has, self.stations.get(&burst.row)) {
-            (None, Some(&station)) => {
-                self.has = Some((burst.row, station));
-                let waited = true;
-                self.pieces.push(Piece::Take { station, waited });
-            }
+            (None, Some(&station)) => self.takes(burst.row, station, true),
             _ => self.pieces.push(Piece::Lock(burst.ns)),
         }
+    }
+
+    fn takes(&mut self, row: u8, station: Station, waited: bool) {
+        self.has = Some((row, station));
+        self.pieces.push(Piece::Take { station, waited });
     }
 
     /// Since it took a lock last.

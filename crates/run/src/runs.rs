@@ -140,7 +140,7 @@ pub fn newest_to_resume(root: &Path, kind: Kind) -> Result<Option<(Kind, PathBuf
         if kept.worker.is_some() || !kept.resumable {
             continue;
         }
-        let Ok(run) = Folder::open(&kept.path).and_then(|folder| folder.read()) else {
+        let Some(run) = kept.experiment() else {
             continue;
         };
         if run.kind == kind {

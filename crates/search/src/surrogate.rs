@@ -132,7 +132,7 @@ impl Surrogate {
         };
         let residuals: Vec<f64> = trials
             .iter()
-            .map(|(_, point, value)| value - surrogate.prior(point))
+            .map(|(_, point, value)| value - surrogate.prior(&surrogate.cell(point)))
             .collect();
         surrogate.mean = residuals.iter().sum::<f64>() / residuals.len().max(1) as f64;
         let residuals: Vec<f64> = residuals.into_iter().map(|x| x - surrogate.mean).collect();
@@ -178,11 +178,9 @@ impl Surrogate {
         self.modelled.iter().map(|&f| point.0[f]).collect()
     }
 
-    fn prior(&self, point: &Point) -> f64 {
-        self.foreseen
-            .get(&self.cell(point))
-            .copied()
-            .unwrap_or(self.usual)
+    /// By the modelled levels.
+    fn prior(&self, cell: &[usize]) -> f64 {
+        self.foreseen.get(cell).copied().unwrap_or(self.usual)
     }
 
     fn common(&self, one: &Point, other: &Point) -> Common {
@@ -206,7 +204,7 @@ impl Surrogate {
                     .iter()
                     .map(|tried| self.spread.covariance(self.common(point, tried)) + LEVEL.powi(2))
                     .collect();
-                let mean = self.prior(point) + self.mean + dot(&column, &self.weights);
+                let mean = self.prior(&self.cell(point)) + self.mean + dot(&column, &self.weights);
                 (mean, self.root.forward(&column))
             })
             .collect();
@@ -281,7 +279,7 @@ impl Surrogate {
                     level
                 })
                 .collect();
-            let prior = self.foreseen.get(&here).copied().unwrap_or(self.usual);
+            let prior = self.prior(&here);
             let (mut own, mut with) = (prior, vec![0.0; numbers]);
             for (there, active, weight) in &tried {
                 let steps = here.iter().zip(there).map(|(a, b)| a.abs_diff(*b));

@@ -62,12 +62,11 @@ pub fn sites<'a>(recordings: impl IntoIterator<Item = &'a Survivors>) -> Sites {
                 .iter()
                 .map(|step| (numbers[step.frame], step.line));
             let key = (site.class.as_str(), steps.collect::<Vec<_>>());
-            let stack = key.1.clone();
-            let index = *known.entry(key).or_insert_with(|| {
+            let index = *known.entry(key).or_insert_with_key(|(class, stack)| {
                 let steps = stack.iter().map(|&(frame, line)| Step { frame, line });
                 all.sites.push(Site {
                     steps: steps.collect(),
-                    ..nothing(&site.class)
+                    ..nothing(class)
                 });
                 all.sites.len() - 1
             });

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn knobs_of_programs_that_are_not_started_are_told() {
+    fn knobs_of_programs_that_are_not_started_are_reported() {
         let request = Request::default();
         let unicorn = ServerKind::Unicorn;
         let two = Settings {
