@@ -45,9 +45,9 @@ class DriftTest < PowerbandTest
   end
 
   def test_wrong_usage
-    nowhere = powerband("drift", sample_run)
-    assert_equal 2, nowhere.code, nowhere
-    assert_match(/--prometheus <URL>/, nowhere.err)
+    alone = powerband("drift", sample_run)
+    assert_equal 2, alone.code, alone
+    assert_match(/--prometheus <URL>/, alone.err)
     nowhere = ["--prometheus", "http://127.0.0.1:9"]
     assert_refused powerband("drift", sample_run, *nowhere, "--last", "1m"), 2, /--last = "1m": too short/
     compare = sample_run("compare")

@@ -142,18 +142,18 @@ pb_contention_look(struct pb_thread *thread, uint64_t now_ns)
 static uint8_t
 row_of(enum pb_lock_kind kind, uint64_t now_ns)
 {
-    struct pb_site site;
+    struct pb_lock_site site;
     uint64_t digest;
     uint8_t row;
 
-    pb_site_find(&site, pb_flight.header->app_root);
-    digest = pb_site_digest(&site, kind);
+    pb_lock_site_find(&site, pb_flight.header->app_root);
+    digest = pb_lock_site_digest(&site, kind);
     for (row = 1; row < PB_LOCKS && digests[row]; row++) {
         if (digests[row] == digest) return row;
     }
     if (row == PB_LOCKS) return 0;
     digests[row] = digest;
-    pb_site_write(&site, pb_flight.header->app_root, pb_flight.locks[row].site);
+    pb_lock_site_write(&site, pb_flight.header->app_root, pb_flight.locks[row].site);
     pb_flight.locks[row].kind = (uint8_t)kind;
     pb_flight.locks[row].first_mono_ns = now_ns;
     __atomic_store_n(&pb_flight.locks[row].named, 1, __ATOMIC_RELEASE);

@@ -62,23 +62,23 @@ is_of_locks(const char *path, size_t length, const char *app_root)
 
 /* Ruby's string of the file lives as long as the frame's code. */
 void
-pb_site_find(struct pb_site *site, const char app_root[PB_ROOT_SIZE])
+pb_lock_site_find(struct pb_lock_site *site, const char app_root[PB_ROOT_SIZE])
 {
     VALUE frames[AT_ONCE];
     int lines[AT_ONCE];
     int found = AT_ONCE;
 
-    *site = (struct pb_site){ 0 };
+    *site = (struct pb_lock_site){ 0 };
     for (int start = 0; start < MOST && found == AT_ONCE; start += AT_ONCE) {
         found = rb_profile_frames(start, AT_ONCE, frames, lines);
         for (int i = 0; i < found; i++) {
             VALUE path = rb_profile_frame_path(frames[i]);
-            struct pb_site here;
+            struct pb_lock_site here;
             bool passes_on;
 
             /* Methods in C have none. */
             if (!RB_TYPE_P(path, T_STRING)) continue;
-            here = (struct pb_site){ RSTRING_PTR(path), (size_t)RSTRING_LEN(path), lines[i] };
+            here = (struct pb_lock_site){ RSTRING_PTR(path), (size_t)RSTRING_LEN(path), lines[i] };
             passes_on = is_of_locks(here.path, here.length, app_root);
             if (!site->path || !passes_on) *site = here;
             if (!passes_on) return;
@@ -97,7 +97,7 @@ digest(uint64_t sum, const void *bytes, size_t length)
 }
 
 uint64_t
-pb_site_digest(const struct pb_site *site, enum pb_lock_kind kind)
+pb_lock_site_digest(const struct pb_lock_site *site, enum pb_lock_kind kind)
 {
     uint64_t sum = UINT64_C(14695981039346656037);
 
@@ -108,7 +108,7 @@ pb_site_digest(const struct pb_site *site, enum pb_lock_kind kind)
 }
 
 void
-pb_site_write(const struct pb_site *site, const char app_root[PB_ROOT_SIZE], char to[PB_SITE_SIZE])
+pb_lock_site_write(const struct pb_lock_site *site, const char app_root[PB_ROOT_SIZE], char to[PB_SITE_SIZE])
 {
     const char *from = site->path, *end = site->path + site->length;
     const char *own, *of_gem;

@@ -76,7 +76,7 @@ pb_locks_awaited(void)
     return PB_LOCK_NONE;
 }
 
-/* Whoever waits for a mutex does so while it is locked. A thread that sleeps in one (Mutex#sleep, ConditionVariable#wait) has
+/* While a thread waits for a mutex, the mutex is locked. A thread that sleeps in one (Mutex#sleep, ConditionVariable#wait) has
  * released it before, and no other thread has had the GVL since. */
 VALUE
 pb_locks_mutex(VALUE receiver, enum pb_lock_kind kind)

@@ -44,7 +44,6 @@ static struct {
 static struct pb_survivors_counts counts;
 
 static VALUE made, gone; /* the hooks */
-static VALUE holder;
 static VALUE total_allocated_objects;
 
 /* By chance and not every N-th: what repeats itself in the program would be hit always or never. The distance to the next
@@ -378,8 +377,7 @@ void
 pb_survivors_init(void)
 {
     total_allocated_objects = ID2SYM(rb_intern("total_allocated_objects"));
-    rb_gc_register_address(&holder);
     rb_gc_register_address(&made);
     rb_gc_register_address(&gone);
-    holder = TypedData_Wrap_Struct(rb_cObject, &type, &state);
+    rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &type, &state));
 }
