@@ -1,6 +1,7 @@
 //! A file as it is and as it should be, and what is said instead where that cannot be written.
 
 use crate::text::usual_ending;
+use crate::unified::unified;
 
 /// Replaces credentials in a diff.
 const HIDDEN: &str = "[not shown]";
@@ -52,11 +53,7 @@ impl Change {
         }
         // From the root on, as `git apply` takes it there.
         let name = path.trim_start_matches('/');
-        let diff = similar::TextDiff::from_lines(&whole, &after)
-            .unified_diff()
-            .context_radius(context)
-            .header(&format!("a/{name}"), &format!("b/{name}"))
-            .to_string();
+        let diff = unified(name, &whole, &after, context);
         Change {
             path: path.to_owned(),
             text: after,

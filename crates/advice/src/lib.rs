@@ -20,6 +20,7 @@ mod ruby;
 mod statement;
 mod systemd;
 mod text;
+mod unified;
 mod variable;
 mod written;
 mod yaml;
