@@ -6,6 +6,7 @@ use crate::part::day_of;
 use crate::places::{EXPORTERS, Kept, found, named};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use small_sort::SmallSort;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -70,7 +71,7 @@ fn forget(folder: &Path, limits: Limits) {
 
 /// Which of these files go, oldest first.
 fn going(mut files: Vec<Kept>, limits: Limits) -> Vec<Kept> {
-    files.sort_by_key(|file| (file.day, file.modified));
+    files.small_sort_by_key(|file| (file.day, file.modified));
     let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
     files.retain(|file| {
         // A file that is being written is left to its writer for as long as its day stays.

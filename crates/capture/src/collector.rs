@@ -1,6 +1,7 @@
 //! Requests as the readers find them, and what becomes of them at the end:
 //! sorted, with offsets from the first.
 
+use small_sort::SmallSort;
 use std::time::Duration;
 
 use crate::excerpt::excerpt;
@@ -83,7 +84,7 @@ impl Collector {
                 at => requests.push((at.unwrap_or(0), request)),
             }
         }
-        self.skipped.first.sort_by_key(|skip| skip.place);
+        self.skipped.first.small_sort_by_key(|skip| skip.place);
         let Some(first) = requests.iter().map(|(at, _)| *at).min() else {
             return Err(ReadError::NothingReadable {
                 format,
@@ -95,7 +96,7 @@ impl Collector {
             None => step_of(requests.iter().map(|(at, _)| *at)),
         };
         // Stable: requests of one instant stay as the file has them.
-        requests.sort_by_key(|(at, _)| *at);
+        requests.small_sort_by_key(|(at, _)| *at);
         let requests = requests
             .into_iter()
             .map(|(at, request)| Recorded {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use host::Known;
 use host::serving::unreadable;
+use small_sort::SmallSort;
 
 /// Folders deeper than this are no configuration.
 const DEEPEST: usize = 8;
@@ -96,7 +97,7 @@ pub fn read(folder: &Path) -> Known<Vec<ConfigFile>> {
             }
         }
     }
-    found.sort();
+    found.small_sort();
     found.truncate(MOST_FILES);
     let small = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() <= MOST_BYTES);
     let files = found.iter().filter(|path| small(path)).filter_map(|path| {

@@ -2,6 +2,7 @@
 
 use host::{Checked, Outcome, Severity};
 use run::doctor::{self, Document, Finding, Fine, LookedAt, NotKnown};
+use small_sort::SmallSort;
 
 use crate::asked::Asked;
 use crate::checks::BOOT;
@@ -40,7 +41,9 @@ pub(crate) fn document(asked: &Asked, looked_at: LookedAt, checked: &[Checked]) 
             }),
         }
     }
-    document.findings.sort_by_key(|finding| finding.severity);
+    document
+        .findings
+        .small_sort_by_key(|finding| finding.severity);
     let bad = |finding: &Finding| finding.severity != doctor::Severity::Note;
     document.exit_code = u8::from(document.findings.iter().any(bad));
     document.sentence = sentence(&document);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use capture::{Answer, Outcome, Pair, ShadowOutcome};
 use run::duplex::{self, Difference, Example, Standing};
+use small_sort::SmallSort;
 
 use crate::contest::{OTHER, Shadow};
 use crate::excess::Excess;
@@ -183,7 +184,7 @@ impl OfShadow {
                 }
             }
         }
-        listed.sort_by(|(weight, one), (other_weight, other)| {
+        listed.small_sort_by(|(weight, one), (other_weight, other)| {
             let real = |d: &Difference| d.standing != Standing::Noise;
             (other_weight.cmp(weight))
                 .then(real(other).cmp(&real(one)))

@@ -2,6 +2,7 @@
 
 use run::Outcome;
 use run::duplex::{self, Document, EndpointTimes, Figure, Purpose, Times};
+use small_sort::SmallSort;
 use stats::Verdict;
 
 use crate::comparison::Comparison;
@@ -193,7 +194,7 @@ fn endpoints(all: &Comparison, contest: &Contest, allowed: Allowed) -> Vec<Endpo
         .count();
     // As many questions at once, and one in twenty would be answered wrongly by chance.
     let alpha = ALPHA / judged.max(1) as f64;
-    seen.sort_by_key(|(number, series, _)| {
+    seen.small_sort_by_key(|(number, series, _)| {
         let requests = series.sums.total().requests;
         (
             all.endpoints[*number] == OTHER,

@@ -4,6 +4,7 @@ use crate::error::Stopped;
 use crate::request::Experiment;
 use crate::server_kind::ServerKind;
 use servers::ServerCommand;
+use small_sort::SmallSort;
 use std::path::Path;
 
 /// What Rack servers start.
@@ -38,7 +39,7 @@ fn unknown_environment(folder: &Path, environment: &str) -> Option<String> {
             Some(name.to_str()?.strip_suffix(".rb")?.to_owned())
         })
         .collect();
-    names.sort();
+    names.small_sort();
     (!names.is_empty() && !names.iter().any(|name| name == environment)).then(|| {
         format!(
             "the environment {environment:?} has no {ENVIRONMENTS}/{environment}.rb in {}; give --environment {}, or write the file",

@@ -4,6 +4,7 @@ use run::{
     Answer, ArmSummary, Document, EarlierRequest, Feasibility, Folder, Kind, Objective, Settings,
     Since, WorkloadEntry,
 };
+use small_sort::SmallSort;
 use std::path::Path;
 
 const OF_TUNE: &str = "name a run of tune";
@@ -97,7 +98,7 @@ fn tried(document: &Document, answer: Settings) -> Vec<Settings> {
     });
     let mut kept: Vec<&ArmSummary> = kept.collect();
     let per_s = |arm: &ArmSummary| arm.capacity_per_s.unwrap_or(0.0);
-    kept.sort_by(|a, b| per_s(b).total_cmp(&per_s(a)));
+    kept.small_sort_by(|a, b| per_s(b).total_cmp(&per_s(a)));
     kept.into_iter().map(|arm| arm.settings).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use flight::{Snapshot, Totals, Window};
 use run::{EndpointProfile, LockProfile, Profile, Settings, Split};
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -162,7 +163,7 @@ pub fn profile(window: &Window, locks_apart: bool, tree_cpu_ms: f64) -> Option<P
             }
         })
         .collect();
-    endpoints.sort_by(|a, b| {
+    endpoints.small_sort_by(|a, b| {
         (b.wall_ms * b.requests as f64).total_cmp(&(a.wall_ms * a.requests as f64))
     });
     Some(Profile {

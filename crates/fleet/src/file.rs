@@ -7,6 +7,7 @@ mod values;
 use crate::experiment::{Experiment, Guardrails, UnitKind};
 use crate::problem::Problem;
 use reader::Reader;
+use small_sort::SmallSort;
 use stats::MOST_LOOKS;
 use toml::de::DeTable;
 
@@ -43,7 +44,7 @@ pub fn read(text: &str) -> Result<Experiment, Vec<Problem>> {
         None
     };
     let mut problems = reader.problems;
-    problems.sort_by_key(|problem| problem.line);
+    problems.small_sort_by_key(|problem| problem.line);
     match experiment {
         Some(experiment) if problems.is_empty() => Ok(experiment),
         _ => Err(problems),

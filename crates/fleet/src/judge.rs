@@ -16,6 +16,7 @@ use jiff::Timestamp;
 pub(crate) use quantile::quantile;
 use run::production::{Comparison, Document, Halted, Look, Ratio, SCHEMA, Verdict};
 use run::{change_with_interval, sentence_case};
+use small_sort::SmallSort;
 use stats::look_level;
 
 /// The reading: its instant, and what the document quotes.
@@ -96,7 +97,7 @@ fn sentence(experiment: &Experiment, all: &[Comparison], done: u32, next: Option
         );
     }
     let mut sorted: Vec<&Comparison> = all.iter().collect();
-    sorted.sort_by_key(|one| match one.verdict {
+    sorted.small_sort_by_key(|one| match one.verdict {
         Verdict::Worse => 0,
         Verdict::Better => 1,
         Verdict::NoDifference => 2,

@@ -1,5 +1,6 @@
 //! Finds the flight files of all processes under a root folder.
 
+use small_sort::SmallSort;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ pub(crate) fn find_named(
             }
         }
     }
-    found.sort();
+    found.small_sort();
     Ok(found)
 }
 

@@ -1,5 +1,6 @@
 //! Which processes outside a tree used the CPU between two readings of `/proc`. Processes that began and ended in between are not seen.
 
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
@@ -137,7 +138,7 @@ impl Programs {
         let span_s = span.as_secs_f64().max(1e-9);
         let mut programs: Vec<_> = self.0.iter().collect();
         programs.retain(|(_, program)| program.cpu_s > least * span_s);
-        programs.sort_by(|(_, a), (_, b)| b.cpu_s.total_cmp(&a.cpu_s));
+        programs.small_sort_by(|(_, a), (_, b)| b.cpu_s.total_cmp(&a.cpu_s));
         programs.truncate(MOST_NAMED);
         let said = programs.iter().map(|(name, program)| {
             let share = 100.0 * program.cpu_s / span_s;

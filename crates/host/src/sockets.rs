@@ -3,6 +3,7 @@
 //! A sample misses connections that were opened and closed since the last sample, and datagrams sent from an unconnected
 //! socket.
 
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -125,7 +126,7 @@ impl Tree {
             }
         }
         seen.found
-            .sort_by_key(|found| (found.pid, found.socket.inode));
+            .small_sort_by_key(|found| (found.pid, found.socket.inode));
         Ok(seen)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::of_process::{OfProcess, Place};
 use run::inspect::{Against, Arm, ArmPod, OverPods};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Level of all intervals of a reading together.
@@ -31,7 +32,7 @@ pub(crate) fn arms(all: &[OfProcess], by_file: bool) -> Vec<Arm> {
         })
         .collect();
     // Of as many pods the first by name, so that the reference stays the same between two readings.
-    arms.sort_by_key(|arm| std::cmp::Reverse(arm.pods.len()));
+    arms.small_sort_by_key(|arm| std::cmp::Reverse(arm.pods.len()));
     if let Some((reference, others)) = arms.split_first_mut() {
         // Bonferroni: all differences hold together with 95 %.
         let alpha = ALPHA / others.len().max(1) as f64;

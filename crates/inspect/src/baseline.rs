@@ -5,6 +5,7 @@ use crate::instant::{printable, rfc3339};
 use flight::{Header, Origin, ProcessId, Snapshot};
 use run::counters::Document;
 use run::inspect::{NotRead, ProcessState};
+use small_sort::SmallSort;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::Path;
@@ -48,7 +49,7 @@ impl Baseline {
     pub fn of(documents: &[Document]) -> Self {
         let mut documents: Vec<&Document> = documents.iter().collect();
         // A process that several have counts from the first on.
-        documents.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
+        documents.small_sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
         let newest = documents.first().map_or(0, |document| document.read_at_ns);
         let oldest = documents.last().map_or(0, |document| document.read_at_ns);
         let unread = documents.iter().flat_map(|document| &document.not_read);
@@ -120,7 +121,7 @@ impl Baseline {
                     .to_owned(),
             })
             .collect();
-        gone.sort_by(|a, b| a.file.cmp(&b.file));
+        gone.small_sort_by(|a, b| a.file.cmp(&b.file));
         self.gone = gone.len() as u64;
         gone
     }

@@ -5,6 +5,7 @@ use crate::instant::{printable, rfc3339};
 use crate::process::{mono_of, wall_of};
 use flight::{Collection, Record, Snapshot};
 use run::collections;
+use small_sort::SmallSort;
 use std::path::Path;
 
 /// The process, with the length of its log; `None` where its agent has none.
@@ -91,7 +92,7 @@ struct Served<'s> {
 impl<'s> Served<'s> {
     fn of(snapshot: &'s Snapshot) -> Self {
         let mut records: Vec<&Record> = snapshot.records.iter().collect();
-        records.sort_by_key(|record| record.start_mono_ns);
+        records.small_sort_by_key(|record| record.start_mono_ns);
         let header = &snapshot.header;
         Self {
             longest_ns: records.iter().map(|r| r.wall_ns).max().unwrap_or(0),

@@ -6,6 +6,7 @@ use flight::{Collection, Snapshot};
 use run::inspect::{
     CollectionCause, CollectionKind, Collections, CollectionsOfKind, MajorBy, Stopped, StoppedBy,
 };
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 
 /// The slowest 1 % need this many requests.
@@ -63,7 +64,7 @@ impl Logs {
                 ..of_kind(&these, self.watched_ns)
             })
             .collect();
-        kinds.sort_by(|a, b| b.pause_ms.total_cmp(&a.pause_ms));
+        kinds.small_sort_by(|a, b| b.pause_ms.total_cmp(&a.pause_ms));
         kinds
     }
 }

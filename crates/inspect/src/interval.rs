@@ -5,12 +5,13 @@ use crate::instant::rfc3339;
 use crate::of_process::OfProcess;
 use crate::reading::Reading;
 use run::inspect::{Interval, IntervalProcess, Process, ProcessChange, ProcessState};
+use small_sort::SmallSort;
 
 /// The interval of a reading with a baseline.
 pub(crate) fn interval(reading: &mut Reading, span_s: f64) -> Option<Interval> {
     let baseline = reading.baseline.as_ref()?;
     let mut all = std::mem::take(&mut reading.of_processes);
-    all.sort_by(|a, b| {
+    all.small_sort_by(|a, b| {
         let order = |of: &OfProcess| (of.process.worker, of.process.started_at.clone());
         order(a).cmp(&order(b))
     });

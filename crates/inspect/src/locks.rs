@@ -2,6 +2,7 @@
 
 use flight::Lock as Row;
 use run::inspect::{Lock, LockKind};
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 
 /// Rows of the document: those that were waited for longest.
@@ -44,7 +45,7 @@ impl Locks {
             .fold(0, |sum: u64, seen| sum.saturating_add(seen.wait_ns));
         let seen = self.0.into_iter().filter(|(_, seen)| seen.waits > 0);
         let mut locks: Vec<Lock> = seen.map(|(of, seen)| document(of, &seen, all_ns)).collect();
-        locks.sort_by(|a, b| b.wait_ms.total_cmp(&a.wait_ms));
+        locks.small_sort_by(|a, b| b.wait_ms.total_cmp(&a.wait_ms));
         locks.truncate(MOST);
         locks
     }

@@ -2,6 +2,7 @@
 
 use host::memory::{Resident, resident};
 use run::inspect::{Memory, MemoryMeasure, Process, ProcessMemory};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -73,7 +74,7 @@ fn summed(
     };
     let mut processes: Vec<ProcessMemory> = masters.iter().map(|one| of(one, true)).collect();
     processes.extend(servers.iter().map(|one| of(one, false)));
-    processes.sort_by_key(|process| (!process.is_master, process.worker, process.pid));
+    processes.small_sort_by_key(|process| (!process.is_master, process.worker, process.pid));
     Some(Memory {
         measure,
         total_bytes: processes.iter().map(|process| process.bytes).sum(),

@@ -14,6 +14,7 @@ use crate::process::{Counted, ended, mono_of, process, state, wall_of};
 use crate::sums::Measured;
 use flight::{Endpoint, FlightFile, Header, Record, Snapshot, Totals, Unrecorded};
 use run::inspect::{NotRead, Process, ProcessState};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -189,7 +190,7 @@ impl Reading {
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.processes
-            .sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
+            .small_sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
         if let Some(baseline) = &mut self.baseline {
             let gone = baseline.vanished(&self.not_read);
             self.not_read.extend(gone);

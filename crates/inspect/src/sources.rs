@@ -2,6 +2,7 @@
 
 use crate::unrecorded::appended;
 use flight::{FlightError, Unrecorded};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -75,7 +76,7 @@ pub fn files(named: &[PathBuf], root: &Path, uid: u32) -> Result<Vec<PathBuf>, I
     if named.is_empty() {
         found = own(root, uid)?;
     }
-    found.sort();
+    found.small_sort();
     // A folder and a file in it, or one file under two names, is counted once.
     let mut seen = BTreeSet::new();
     found.retain(|path| match path.symlink_metadata() {

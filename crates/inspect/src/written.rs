@@ -13,6 +13,7 @@ use crate::threads::{serves, threads};
 use run::inspect::{
     Collections, Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic,
 };
+use small_sort::SmallSort;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,7 +134,7 @@ fn traffic(
         .into_iter()
         .map(|(name, group)| group.into_traffic(&name, wall, span_s, from_rings))
         .collect();
-    each.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    each.small_sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     let name = if jobs { "all jobs" } else { "all requests" };
     (Some(all.into_traffic(name, wall, span_s, from_rings)), each)
 }
@@ -156,7 +157,9 @@ fn collections_of(reading: &Reading) -> Option<Collections> {
 /// Endpoints as the document has them.
 fn in_order(mut collections: Collections, endpoints: &[Traffic]) -> Collections {
     let place = |name: &String| endpoints.iter().position(|e| e.name == *name);
-    collections.endpoints.sort_by_key(|of| place(&of.name));
+    collections
+        .endpoints
+        .small_sort_by_key(|of| place(&of.name));
     collections
 }
 

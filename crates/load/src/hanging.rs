@@ -2,6 +2,7 @@
 //! to every page time out. A server takes requests about in the order in which they were sent, so requests sent before the last
 //! answered one were in service, and so was the next one; later requests only waited in the queue.
 
+use small_sort::SmallSort;
 use std::fmt::{self, Display, Formatter};
 
 use crate::endpoint::EndpointOutcome;
@@ -132,7 +133,7 @@ impl Unanswered {
         if !self.stopped() {
             return None;
         }
-        self.requests.sort_by_key(|request| request.at_ns);
+        self.requests.small_sort_by_key(|request| request.at_ns);
         let last = self.last_answered_sent_ns;
         let next = self.requests.iter().find(|r| r.at_ns > last);
         let until = next.map_or(last, |r| r.at_ns.saturating_add(TOGETHER_NS));

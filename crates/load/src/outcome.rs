@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use small_sort::SmallSort;
 
 use crate::classes::ByClass;
 use crate::endpoint::EndpointOutcome;
@@ -249,7 +250,7 @@ impl Outcome {
         }
         // Stable: pages that have as many stay in the workload's order.
         let most_first = |change: &StatusChange| std::cmp::Reverse(change.answers);
-        all.changes.sort_by_key(most_first);
+        all.changes.small_sort_by_key(most_first);
         all
     }
 }

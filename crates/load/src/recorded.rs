@@ -1,6 +1,7 @@
 //! Recorded requests -> a workload in their order. The rules are those of a
 //! workload file; names are the caller's to make.
 
+use small_sort::SmallSort;
 use std::collections::HashMap;
 
 use crate::sendable::{header_name_problem, header_value_problem, method_problem, path_problem};
@@ -91,7 +92,7 @@ fn bound_names(requests: &mut [Request]) {
     }
     let mut names: Vec<(&str, f64)> = counts.into_iter().collect();
     // By name where the count is the same: the map's order is random.
-    names.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    names.small_sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let rare: std::collections::HashSet<String> = names[MAX_NAMES - 1..]
         .iter()
         .map(|(name, _)| (*name).to_owned())

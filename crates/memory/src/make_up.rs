@@ -3,6 +3,7 @@
 use flight::Heap;
 use host::{Mapped, Maps};
 use run::memory::{MakeUp, Part, PartKind};
+use small_sort::SmallSort;
 
 /// The parts at this time, largest first. Parts without memory are left out.
 pub fn make_up(maps: &Maps, heap: Option<&Heap>, at_s: f64) -> MakeUp {
@@ -34,7 +35,7 @@ pub fn make_up(maps: &Maps, heap: Option<&Heap>, at_s: f64) -> MakeUp {
         }
     }
     parts.retain(|part| part.rss_bytes > 0);
-    parts.sort_by_key(|part| std::cmp::Reverse(part.rss_bytes));
+    parts.small_sort_by_key(|part| std::cmp::Reverse(part.rss_bytes));
     let anonymous = maps.sum(&[
         Mapped::Brk,
         Mapped::Anonymous,

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flight::{FlightError, FlightFile, Header, PoolSample, Snapshot, State};
+use small_sort::SmallSort;
 
 use crate::carried::{Carried, Damaged};
 use crate::sums::{Gauges, ServerInfo, Sizes, Sums};
@@ -200,7 +201,7 @@ fn files(folder: &Path, carried: &Carried) -> Result<Vec<PathBuf>, MetricsError>
             paths.push(path);
         }
     }
-    paths.sort();
+    paths.small_sort();
     Ok(paths)
 }
 

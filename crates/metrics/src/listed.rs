@@ -5,6 +5,7 @@ use crate::family::{Durations, Family, Labels, Type, one, with};
 use crate::open_telemetry;
 use crate::row::{Buckets, Row};
 use crate::sums::{Gauges, Kind, OTHER, PROCESS, Sums};
+use small_sort::SmallSort;
 
 /// What a scrape shows.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +87,12 @@ fn by_name(sums: &Sums, kind: Kind, endpoints: usize) -> Vec<(&str, &Row)> {
         .of_kind(kind)
         .filter(|(_, row)| row.requests() > 0)
         .collect();
-    shown.sort_by_key(|(name, row)| (*name != OTHER, std::cmp::Reverse(row.requests()), *name));
+    shown.small_sort_by_key(|(name, row)| {
+        (*name != OTHER, std::cmp::Reverse(row.requests()), *name)
+    });
     let other = usize::from(shown.first().is_some_and(|(name, _)| *name == OTHER));
     shown.truncate(endpoints.saturating_add(other));
-    shown.sort_by_key(|(name, _)| *name);
+    shown.small_sort_by_key(|(name, _)| *name);
     shown
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use capacity::sim::Work;
 use flight::Record;
+use small_sort::SmallSort;
 
 use crate::assumption::{Assumption, locks, of_lock, taken_for_granted};
 use crate::cause::Signs;
@@ -308,7 +309,7 @@ fn same(processes: &[ProcessTrace]) -> Result<(), PredictError> {
         )
     };
     let mut found: Vec<String> = processes.iter().map(named).collect();
-    found.sort();
+    found.small_sort();
     found.dedup();
     match found.len() {
         0 | 1 => Ok(()),

@@ -1,6 +1,7 @@
 //! A folder keeps the files of processes that are long gone: which of them belong together.
 
 use flight::Record;
+use small_sort::SmallSort;
 
 use crate::ProcessTrace;
 
@@ -21,7 +22,7 @@ pub(crate) fn latest(
         })
         .collect();
     // From the latest end backwards: a span that overlaps those taken so far belongs to them.
-    spans.sort_by_key(|(_, to, _)| std::cmp::Reverse(*to));
+    spans.small_sort_by_key(|(_, to, _)| std::cmp::Reverse(*to));
     let mut reaches = spans.first().map_or(0, |(from, _, _)| *from);
     let found = spans.len();
     let taken: Vec<ProcessTrace> = spans

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use flight::events::{Doing, Event, EventKind, Events};
+use small_sort::SmallSort;
 
 /// Fewer say too little.
 pub(crate) const LEAST: usize = 20;
@@ -14,7 +15,7 @@ const MOST_NS: u64 = 2_000_000;
 /// seen may have had the GVL between two that are: the median bears that, as it bears a core that was busy otherwise.
 pub(crate) fn hand_overs(events: &Events) -> Vec<u64> {
     let mut sorted: Vec<&Event> = events.events.iter().filter(|e| e.thread != 0).collect();
-    sorted.sort_by_key(|event| event.mono_ns);
+    sorted.small_sort_by_key(|event| event.mono_ns);
     let mut doing: HashMap<u32, (Option<Doing>, u64)> = HashMap::new();
     let mut free_since: Option<u64> = None;
     let mut found = Vec::new();

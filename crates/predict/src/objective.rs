@@ -2,6 +2,7 @@
 //! intervals, as the figures at the rates that were asked, so that neither contradicts the other.
 
 use crate::{Figures, Prediction, Within};
+use small_sort::SmallSort;
 
 /// At most so much of what is slower is allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +88,7 @@ impl Looked {
             .map(|&(rate, slow)| (rate, Some(slow)))
             .collect();
         rates.extend(others.map(|rate| (rate, None)));
-        rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rates.small_sort_by(|a, b| a.0.total_cmp(&b.0));
         Self { rates }
     }
 

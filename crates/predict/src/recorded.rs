@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use capacity::sim::Step;
 use flight::events::{Mode, RequestBursts, bursts};
 use flight::{Header, Record};
+use small_sort::SmallSort;
 
 use crate::ProcessTrace;
 use crate::course::{course, lead, leads};
@@ -112,7 +113,7 @@ pub(crate) fn requests(
             found.push(request(&process.flight.header, record, pieces, server_ns));
         }
     }
-    found.sort_by_key(|request| request.arrival_ns);
+    found.small_sort_by_key(|request| request.arrival_ns);
     (found, patterns)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use capacity::sim::{Station, Step, Work};
 use flight::LockKind;
+use small_sort::SmallSort;
 
 use crate::ProcessTrace;
 
@@ -55,7 +56,7 @@ impl Stations {
         }
         let mut longest: Vec<_> = seen.into_iter().collect();
         longest.retain(|(_, sums)| !sums.several && sums.held_ns > 0);
-        longest.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.held_ns));
+        longest.small_sort_by_key(|(_, sums)| std::cmp::Reverse(sums.held_ns));
         longest.truncate(MOST);
         let requests: u64 = processes.iter().map(|p| p.flight.totals.requests).sum();
         let each_ms = |ns: u64| ns as f64 / 1e6 / requests.max(1) as f64;

@@ -1,6 +1,7 @@
 //! What a request does itself, out of what happened to it: its steps without its stalls.
 
 use capacity::sim::{Station, Step};
+use small_sort::SmallSort;
 
 /// A piece of a request's course that is no wait for the GVL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +146,7 @@ fn native(pieces: &[Piece], mut native_ns: u64) -> Vec<bool> {
     if native_ns == 0 || order.is_empty() {
         return Vec::new();
     }
-    order.sort_by_key(|&at| {
+    order.small_sort_by_key(|&at| {
         let ns = away(at).unwrap_or(0);
         match ns <= SYSTEM_CALL_NS {
             true => (0, ns),

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capacity::sim::Work;
+use small_sort::SmallSort;
 
 use crate::objective::{AtObjective, Looked, Objective, Slow, quantile_ms};
 use crate::{Bench, OfferedLoad, Point, PredictError, Prediction, Within, bootstrap};
@@ -89,7 +90,7 @@ impl Bench {
             }
         });
         let mut found = found.into_inner().unwrap_or_default();
-        found.sort_by_key(|(nth, _)| *nth);
+        found.small_sort_by_key(|(nth, _)| *nth);
         found.into_iter().map(|(_, answer)| answer).collect()
     }
 

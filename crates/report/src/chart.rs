@@ -5,6 +5,7 @@ use crate::figures::rate;
 use plotters::prelude::*;
 use run::capacity::Document;
 use run::{RateEnding, RatePoint};
+use small_sort::SmallSort;
 
 const SIZE: (u32, u32) = (960, 600);
 // Colours that are distinct without red and green (Okabe and Ito).
@@ -40,7 +41,7 @@ fn draw(document: &Document, area: &Area<'_>) -> Result<(), String> {
     let search = &document.search;
     let mut points: Vec<&RatePoint> = search.curve.iter().filter(|p| p.seconds > 0.0).collect();
     // By what was offered in truth: chance gives a short window more or fewer requests than were asked for.
-    points.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    points.small_sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
     let most = points.iter().map(|p| p.offered_per_s).fold(0.0, f64::max);
     let marks = [search.met_per_s, search.high_per_s];
     let widest = marks.into_iter().flatten().fold(most, f64::max).max(1e-3) * 1.04;

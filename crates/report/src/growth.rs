@@ -4,6 +4,7 @@ use crate::figures::{bytes, counted, small_bytes};
 use crate::reading::{advised, baseline, baseline_word, called};
 use crate::sheet::Sheet;
 use run::{ArmSummary, Document, Growth};
+use small_sort::SmallSort;
 
 const HEADING: &str =
     "The memory of the server still grew with the requests when the trials ended:";
@@ -42,7 +43,7 @@ fn growing(document: &Document) -> Vec<String> {
         .iter()
         .filter_map(|arm| Some((arm, arm.growth?)))
         .collect();
-    arms.sort_by_key(|(arm, _)| (Some(&arm.name) != first, Some(&arm.name) != chosen));
+    arms.small_sort_by_key(|(arm, _)| (Some(&arm.name) != first, Some(&arm.name) != chosen));
     let sentence = |(arm, growth): &(&ArmSummary, Growth)| {
         let is = match Some(&arm.name) == first {
             true => format!(" ({})", baseline_word(document)),

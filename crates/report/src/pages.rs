@@ -6,6 +6,7 @@ use crate::reading::called_by_name;
 use crate::sheet::Sheet;
 use crate::tables::{self, NONE};
 use run::{Document, Kind, PageTime, rounded_change};
+use small_sort::SmallSort;
 
 const HEADING: &str = "The response time of each page, p50 at the common rate";
 /// Rows of a table at most.
@@ -111,7 +112,7 @@ impl<'d> Shown<'d> {
             arms.position(|arm| arm.name == time.candidate)
         };
         let mut times: Vec<&PageTime> = document.pages.iter().collect();
-        times.sort_by(|a, b| {
+        times.small_sort_by(|a, b| {
             let places = place(a).cmp(&place(b));
             places.then(b.ratio.total_cmp(&a.ratio))
         });

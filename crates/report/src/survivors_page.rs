@@ -6,6 +6,7 @@ use crate::figures::{counted, grouped, percent, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
 use run::survivors::{Change, Document, Fate, Line, Process};
+use small_sort::SmallSort;
 use std::cmp::Reverse;
 
 /// Sites of each table; the document has all.
@@ -53,7 +54,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
 fn table(sheet: &mut Sheet, heading: &str, document: &Document, fate: fn(&Line) -> &Fate) {
     let mut lines: Vec<&Line> = document.lines.iter().collect();
     lines.retain(|line| fate(line).sampled > 0);
-    lines.sort_by_key(|line| Reverse(fate(line).sampled));
+    lines.small_sort_by_key(|line| Reverse(fate(line).sampled));
     if lines.is_empty() {
         return;
     }

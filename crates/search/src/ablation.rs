@@ -12,6 +12,7 @@ pub use change::Change;
 use crate::known::Known;
 use crate::race::Race;
 use crate::{Effect, Foreseen, Found, How, Objective, Point, Space, Stage, Standing, Step, choose};
+use small_sort::SmallSort;
 use stats::{Better, Rule};
 
 /// What a change does to the score, in logarithms.
@@ -98,7 +99,7 @@ impl Ablation {
         let mut forth: Vec<(Change, f64)> = (0..space.factors.len())
             .flat_map(|factor| input.untried(factor, centre))
             .collect();
-        forth.sort_by(|a, b| b.1.total_cmp(&a.1));
+        forth.small_sort_by(|a, b| b.1.total_cmp(&a.1));
         let possible = |change: &Change| {
             let point = change.of(centre);
             space.allows(&point) && !input.lost.contains(&&point)
@@ -128,7 +129,7 @@ impl Ablation {
         let mut worths: Vec<Worth<'_>> = changes
             .filter_map(|(nth, change)| self.worth(nth, change, effects, variance))
             .collect();
-        worths.sort_by(|a, b| b.estimate.total_cmp(&a.estimate));
+        worths.small_sort_by(|a, b| b.estimate.total_cmp(&a.estimate));
         worths
     }
 
@@ -396,7 +397,7 @@ impl AblationInput<'_> {
             .filter_map(|point| Some((self.expected(&here, point)?, point)))
             .filter(|(ahead, _)| *ahead > 0.0)
             .collect();
-        better.sort_by(|a, b| b.0.total_cmp(&a.0));
+        better.small_sort_by(|a, b| b.0.total_cmp(&a.0));
         let best = better.iter().take(MOVES);
         let mut moves: Vec<Change> = best
             .map(|(_, there)| Change::several(&here, there))

@@ -5,6 +5,7 @@
 
 use crate::known::Known;
 use crate::{Effect, Foreseen, Found, How, Point, Space};
+use small_sort::SmallSort;
 
 /// What the arms are made of.
 #[derive(Debug, Clone, Copy)]
@@ -187,14 +188,14 @@ fn sums(material: Material<'_>, starts: &[Known], may: impl Fn(&Effect) -> bool)
             grown.extend(with);
             // Beyond a dozen useful changes only the most promising sums are followed.
             if grown.len() > MOST_SUMS {
-                grown.sort_by(better);
+                grown.small_sort_by(better);
                 grown.truncate(MOST_SUMS);
             }
         }
         sums.extend(grown);
     }
     sums.retain(|sum| material.space.allows(&sum.point));
-    sums.sort_by(better);
+    sums.small_sort_by(better);
     sums
 }
 

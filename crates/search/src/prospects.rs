@@ -4,6 +4,7 @@ use crate::choose::{HANDICAP, ROOM};
 use crate::risk::Risk;
 use crate::surrogate::{Joint, Surrogate};
 use crate::{Point, Space};
+use small_sort::SmallSort;
 use std::collections::HashMap;
 
 /// Points whose covariance is looked at: those of the highest mean.
@@ -85,7 +86,7 @@ impl Prospects<'_> {
             .filter_map(|(p, promise)| Some((p, promise?)))
             .collect();
         // The order of a hash map is random, and the same trials must lead to the same blocks.
-        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        found.small_sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         found.truncate(LOOKED_AT);
         found.into_iter().map(|(point, _)| point).collect()
     }

@@ -1,5 +1,6 @@
 //! What a log says of a failure, fit to be shown: bounded, and without secrets.
 
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
@@ -102,7 +103,7 @@ impl Log {
             .filter(|secret| secret.len() >= SHORTEST_SECRET)
             .collect();
         // The longest first, so that one that contains another is masked whole.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.small_sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let environment = env.get("RAILS_ENV").cloned();
         Log {
             path: path.to_path_buf(),

@@ -2,6 +2,7 @@
 
 use crate::{rails_log, routes};
 use capture::{Rules, Traffic, name_of};
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 
 /// More pages make a longer file and hardly another mix.
@@ -133,7 +134,7 @@ fn counted<'a>(
         .filter_map(|(name, page)| Some((name, page.requests, usual(&page.targets)?)))
         .collect();
     // Pages with as many requests stay in the order of their names.
-    known.sort_by_key(|(_, requests, _)| std::cmp::Reverse(*requests));
+    known.small_sort_by_key(|(_, requests, _)| std::cmp::Reverse(*requests));
     known.truncate(match source {
         Source::Routes => MOST_ROUTES,
         Source::RailsLog | Source::Recording => MOST_PAGES,

@@ -5,6 +5,7 @@ use crate::stack::{Slice, What};
 use crate::timeline::{ProcessTimeline, ThreadTimeline};
 use flight::events::{CallKind, Doing, GcPhase};
 use serde_json::{Value, json};
+use small_sort::SmallSort;
 use std::io::{self, Write};
 
 /// Above every kernel thread id (at most 4,194,304): tracks that are no kernel threads.
@@ -36,7 +37,7 @@ pub fn write_chrome(
         collect(&mut entries, timeline, made_up);
     }
     // Viewers take slices of the same begin as nested in the order in which they come.
-    entries.sort_by_key(|entry| (entry.ts_ns, entry.rank));
+    entries.small_sort_by_key(|entry| (entry.ts_ns, entry.rank));
     for entry in &entries {
         write!(
             to,

@@ -1,6 +1,7 @@
 //! Call sites of objects that become old or die young, of several processes together.
 
 use flight::survivors::{Frame, Site, Step, Survivors};
+use small_sort::SmallSort;
 use std::collections::HashMap;
 
 /// Sites of all processes: those of the same class and stack are one.
@@ -73,7 +74,7 @@ pub fn sites<'a>(recordings: impl IntoIterator<Item = &'a Survivors>) -> Sites {
             add(&mut all.sites[index], site);
         }
     }
-    all.sites.sort_by_key(most);
+    all.sites.small_sort_by_key(most);
     all
 }
 
@@ -139,7 +140,7 @@ impl Sites {
             belongs.push(index);
         }
         let mut order: Vec<usize> = (0..lines.len()).collect();
-        order.sort_by_key(|&index| most(&lines[index].all));
+        order.small_sort_by_key(|&index| most(&lines[index].all));
         let mut place = vec![0; lines.len()];
         for (new, &old) in order.iter().enumerate() {
             place[old] = new;

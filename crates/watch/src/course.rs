@@ -5,6 +5,7 @@ use crate::table::{Full, ago_s, status};
 use crate::window::{CALLS, call_ms};
 use flight::CallKind;
 use flight::events::{CallKind as InnerKind, Doing, InnerCall, RequestBursts};
+use small_sort::SmallSort;
 
 /// A request, and its course.
 #[derive(Debug, Clone)]
@@ -168,7 +169,7 @@ fn counted_others(busy: u16) -> String {
 
 fn steps(request: &RequestBursts) -> Vec<CourseStep> {
     let mut calls: Vec<&InnerCall> = request.calls.iter().collect();
-    calls.sort_by_key(|call| (call.from_ns, std::cmp::Reverse(call.to_ns)));
+    calls.small_sort_by_key(|call| (call.from_ns, std::cmp::Reverse(call.to_ns)));
     let mut calls = calls.into_iter().peekable();
     let mut open: Vec<&InnerCall> = Vec::new();
     let mut from_ns = 0;

@@ -3,6 +3,7 @@
 use flight::{EndpointTally, FlightFile, Header, Origin, ProcessId, Tally, Totals};
 use inspect::{Measured, printable, process_state};
 use run::inspect::ProcessState;
+use small_sort::SmallSort;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,7 +99,7 @@ impl Reader {
                 processes.push(process);
             }
         }
-        processes.sort_by_key(|p| (p.family.clone(), p.worker, p.pid));
+        processes.small_sort_by_key(|p| (p.family.clone(), p.worker, p.pid));
         Reading {
             at,
             wall_ns,

@@ -6,6 +6,7 @@ use crate::subject::Subject;
 use flight::events::{Mode, RequestBursts, bursts, bursts_path, read_events, read_header};
 use flight::{FlightFile, Record, Totals};
 use inspect::Sums;
+use small_sort::SmallSort;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -85,7 +86,7 @@ impl SlowRequests {
     #[must_use]
     pub fn slowest(&self) -> Vec<Slow> {
         let mut all: Vec<&Slow> = self.kept.iter().map(|(slow, _)| slow).collect();
-        all.sort_by_key(|slow| std::cmp::Reverse(slow.record.wall_ns));
+        all.small_sort_by_key(|slow| std::cmp::Reverse(slow.record.wall_ns));
         all.into_iter().take(SHOWN).cloned().collect()
     }
 }

@@ -6,6 +6,7 @@ use crate::stragglers::stragglers;
 use crate::subject::Subject;
 use flight::CallKind;
 use inspect::{Sum, Sums};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ pub fn rate(sum: f64, length: Duration) -> f64 {
 pub fn by_time(endpoints: impl Iterator<Item = (String, Sums)>) -> Vec<EndpointRow> {
     let rows = endpoints.map(|(name, sums)| EndpointRow { name, sums });
     let mut rows: Vec<EndpointRow> = rows.collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.sums.wall.total()));
+    rows.small_sort_by_key(|row| std::cmp::Reverse(row.sums.wall.total()));
     rows
 }
 

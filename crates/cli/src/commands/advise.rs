@@ -10,6 +10,7 @@ use crate::{Failure, output};
 use adviser::{Process, Seen, Setup, advise as look};
 use flight::{FlightFile, Header, Role, Snapshot};
 use run::inspect::NotRead;
+use small_sort::SmallSort;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -105,7 +106,7 @@ fn servers(all: Vec<(PathBuf, Snapshot)>) -> Vec<Vec<PathBuf>> {
         servers.entry(key).or_default().push((path, counters));
     }
     let mut servers: Vec<_> = servers.into_values().collect();
-    servers.sort_by_key(|of| {
+    servers.small_sort_by_key(|of| {
         let runs = of.iter().any(|(_, one)| flight::runs_here(&one.header));
         let requests: u64 = of.iter().map(|(_, one)| one.totals.requests).sum();
         let began = of.iter().map(|(_, one)| one.header.created_wall_ns).max();
@@ -128,7 +129,7 @@ fn logged(files: &[PathBuf]) -> (Vec<(PathBuf, Snapshot)>, Vec<NotRead>) {
             Err(_) => {}
         }
     }
-    processes.sort_by_key(|(_, of)| of.header.created_wall_ns);
+    processes.small_sort_by_key(|(_, of)| of.header.created_wall_ns);
     (processes, not_read)
 }
 

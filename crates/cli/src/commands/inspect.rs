@@ -8,6 +8,7 @@ mod saved;
 use crate::args::InspectArgs;
 use crate::{Failure, output};
 use inspect::{Asked, Baseline, Reading, Selection};
+use small_sort::SmallSort;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -97,7 +98,7 @@ fn read(
         let uid = rustix::process::getuid().as_raw();
         reading.add_unrecorded(::inspect::unrecorded(&others, root, uid));
     }
-    saved.sort_by_key(|(_, document)| std::cmp::Reverse(document.read_at_ns));
+    saved.small_sort_by_key(|(_, document)| std::cmp::Reverse(document.read_at_ns));
     for (path, document) in &saved {
         reading.add_saved(path, document);
     }

@@ -4,6 +4,7 @@
 use crate::error::Failure;
 use load::{BrokenPage, HangingPage, Outcome, RecordedStatuses, Redirect};
 use servers::Running;
+use small_sort::SmallSort;
 use std::fmt::Display;
 
 /// Share of redirects beyond which a workload measures the wrong thing, whatever pages they are of.
@@ -127,7 +128,7 @@ fn led_away(what: &str, pages: &[(&str, &Redirect)]) -> String {
     let more = pages.len().saturating_sub(MOST_NAMED);
     named.extend((more > 0).then(|| format!("and {more} more")));
     let mut statuses: Vec<String> = pages.iter().map(|(_, r)| r.status.to_string()).collect();
-    statuses.sort();
+    statuses.small_sort();
     statuses.dedup();
     format!(
         "{what}, so that the application's page is not reached ({}): ask for the path that it leads to; where that is a login, send \

@@ -5,6 +5,7 @@ use crate::judge;
 use crate::request::Arm;
 use capacity::Config;
 use run::{ArmSummary, Contradiction, Document, ModelKind, Settings, Stage};
+use small_sort::SmallSort;
 use stats::summary;
 
 /// The least error that is taken for granted of a prediction, and the greatest: about the errors of single configurations in
@@ -126,7 +127,7 @@ pub fn next(
     most: usize,
 ) -> Vec<Settings> {
     let mut ranked: Vec<&Measured> = live.iter().collect();
-    ranked.sort_by(|a, b| b.over_baseline.total_cmp(&a.over_baseline));
+    ranked.small_sort_by(|a, b| b.over_baseline.total_cmp(&a.over_baseline));
     let Some(top) = ranked.first() else {
         return Vec::new();
     };

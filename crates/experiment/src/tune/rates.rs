@@ -12,6 +12,7 @@ use crate::rates::ADD_CAPACITY_AT;
 use crate::rates::{Curve, GROWS, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
 use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RatePurpose, RateSearch};
+use small_sort::SmallSort;
 use std::time::Duration;
 
 /// Time that a search takes in addition to its trials, seconds: start, warm-up and stop.
@@ -91,7 +92,7 @@ pub fn measure(
         }
     }
     let place = |rates: &ArmRates| arms.iter().position(|arm| arm.name == rates.arm);
-    procedure.store.document.rates.sort_by_key(place);
+    procedure.store.document.rates.small_sort_by_key(place);
     let said = sentence(&procedure.store.document.rates, objective);
     let document = &mut procedure.store.document;
     if let (Some(said), Some(verdict)) = (said, &mut document.verdict) {

@@ -2,6 +2,7 @@
 
 use run::Settings;
 use run::validation::{Cell, Figures, Range, Score, Scored, Trial};
+use small_sort::SmallSort;
 use stats::{Ranking, ranking, summary};
 
 /// What design asks of predictions up to 85 % of capacity.
@@ -26,7 +27,7 @@ pub fn cells(trials: &[Trial]) -> Vec<Cell> {
             keys.push(key);
         }
     }
-    keys.sort_by(|a, b| a.0.cmp(&b.0).then(order(a.1).total_cmp(&order(b.1))));
+    keys.small_sort_by(|a, b| a.0.cmp(&b.0).then(order(a.1).total_cmp(&order(b.1))));
     keys.into_iter()
         .map(|(settings, load)| {
             let of = |trial: &&Trial| trial.settings == settings && trial.load == load;
@@ -129,7 +130,7 @@ fn score(figure: Scored, trials: &[Trial], cells: &[Cell]) -> Score {
 /// Pairs of configurations at one load in one block.
 fn ranked(figure: Scored, trials: &[Trial]) -> Ranking {
     let mut places: Vec<(u32, f64)> = trials.iter().map(|t| (t.block, order(t.load))).collect();
-    places.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    places.small_sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     places.dedup();
     let here = |(block, load): (u32, f64)| {
         let of = |t: &&Trial| {

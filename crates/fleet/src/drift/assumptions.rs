@@ -2,6 +2,7 @@
 
 use run::drift::Figure;
 use run::{Answer, Document, EndpointProfile, Kind, Profile, Settings, Verdict, evidence};
+use small_sort::SmallSort;
 
 /// The share of requests that may be for other endpoints.
 const OTHER_REQUESTS: f64 = 0.2;
@@ -120,7 +121,7 @@ fn mix(profile: &Profile) -> Vec<(String, f64)> {
     let total: u64 = requests.clone().map(|one| one.requests).sum();
     let share = |one: &EndpointProfile| one.requests as f64 / total.max(1) as f64;
     let mut mix: Vec<(String, f64)> = requests.map(|one| (one.name.clone(), share(one))).collect();
-    mix.sort_by(|a, b| b.1.total_cmp(&a.1));
+    mix.small_sort_by(|a, b| b.1.total_cmp(&a.1));
     mix.truncate(MOST_ENDPOINTS);
     mix
 }

@@ -3,6 +3,7 @@
 use super::gathered::Seen;
 use crate::experiment::Experiment;
 use crate::label::Label;
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arms of one instance, in the order in which they were seen first.
@@ -69,7 +70,7 @@ pub(super) fn by_instance<'a>(
             }
         }
         ours.retain(|(_, _, seen)| !seen.is_empty());
-        ours.sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
+        ours.small_sort_by_key(|(label, _, seen)| (seen.first().copied(), label.period));
         let ends = ours.iter().filter_map(|(_, _, seen)| seen.last().copied());
         let Some(last) = ends.max() else { continue };
         let seen: Vec<&BTreeSet<usize>> = ours.iter().map(|(_, _, seen)| *seen).collect();

@@ -3,6 +3,7 @@
 //! no other host.
 
 use cookie::{Cookie, Expiration};
+use small_sort::SmallSort;
 
 #[derive(Debug, Clone)]
 struct Kept {
@@ -88,7 +89,7 @@ impl Jar {
             .filter(|kept| kept.expires_s.is_none_or(|at| at > now_s))
             .filter(|kept| covers(&kept.path, path))
             .collect();
-        sent.sort_by_key(|kept| std::cmp::Reverse(kept.path.len()));
+        sent.small_sort_by_key(|kept| std::cmp::Reverse(kept.path.len()));
         for (index, kept) in sent.iter().enumerate() {
             if index > 0 {
                 out.extend_from_slice(b"; ");

@@ -6,6 +6,7 @@ use super::parts::kind;
 use crate::figures::percent;
 use crate::sheet::Sheet;
 use run::inspect::{CallKind, Calls, Traffic};
+use small_sort::SmallSort;
 
 /// Endpoints that take a smaller share of all time are not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
@@ -36,7 +37,7 @@ fn where_it_goes(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
         .iter()
         .filter(|one| one.share_of_time >= WORTH_A_SENTENCE && !one.name.starts_with('('))
         .collect();
-    largest.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    largest.small_sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     for endpoint in largest.into_iter().take(MOST) {
         if let Some(part) = Part::largest(endpoint) {
             sheet.prose(&sentence(endpoint, part, one));
@@ -57,7 +58,7 @@ fn many_queries(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
         .filter_map(|endpoint| Some((endpoint, sql(endpoint)?)))
         .filter(|(_, sql)| sql.per_request >= MANY_QUERIES)
         .collect();
-    most.sort_by(|(_, a), (_, b)| b.per_request.total_cmp(&a.per_request));
+    most.small_sort_by(|(_, a), (_, b)| b.per_request.total_cmp(&a.per_request));
     for (endpoint, sql) in most.into_iter().take(MOST) {
         sheet.prose(&format!(
             "{} makes {:.0} SQL queries a {one}, {} ms together: if many of them load one row each, includes or preload loads all at once.",

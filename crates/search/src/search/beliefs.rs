@@ -5,6 +5,7 @@ use crate::prospects::Prospects;
 use crate::risk::Risk;
 use crate::surrogate::{Spread, Surrogate};
 use crate::{Observation, Point, Standing};
+use small_sort::SmallSort;
 
 /// What is expected of a score before any trial; the trials change it.
 const SCORE: Spread = Spread {
@@ -139,7 +140,7 @@ impl Search {
                 standard_error: believed.standard_error(nth, best),
             })
             .collect();
-        ranked.sort_by(|a, b| a.behind.total_cmp(&b.behind));
+        ranked.small_sort_by(|a, b| a.behind.total_cmp(&b.behind));
         ranked
     }
 }

@@ -1,5 +1,6 @@
 //! The agent's extension, built for the Ruby at hand.
 
+use small_sort::SmallSort;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ fn sources(gem: &AgentGem) -> Result<Vec<PathBuf>, AgentError> {
             sources.push(path);
         }
     }
-    sources.sort();
+    sources.small_sort();
     Ok(sources)
 }
 

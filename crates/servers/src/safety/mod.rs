@@ -23,6 +23,7 @@ use crate::inherited;
 use dotenv::Written;
 use files::Context;
 use named::{Names, found, is_of_a_store};
+use small_sort::SmallSort;
 
 /// What variables of tools and systems begin with, which applications do not use to connect. Only URLs of stores and names of
 /// stores count in them. A tool that is missing here causes a refusal, and its message names the remedy.
@@ -141,7 +142,7 @@ fn check_with(
     };
     dangers.extend(files::scan(app_dir, &context));
     dangers.retain(|danger| !danger.is_allowed(allowed));
-    dangers.sort();
+    dangers.small_sort();
     dangers.dedup();
     dangers
 }

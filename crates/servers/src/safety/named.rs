@@ -1,6 +1,7 @@
 //! Judges one variable, or one key of a file. The value comes first, because lists of names are never complete.
 
 use super::address::{Endpoint, Url, is_file, is_here, parameters, servers, store_port, url, urls};
+use small_sort::SmallSort;
 
 /// A finding in a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +115,7 @@ pub(super) fn found(name: &str, value: &str, names: Names) -> Vec<Found> {
     } else {
         found.extend(without_scheme(name, value, means));
     }
-    found.sort();
+    found.small_sort();
     found.dedup();
     found
 }

@@ -5,6 +5,7 @@ use super::measured::measured;
 use crate::args::UslArgs;
 use capacity::{Interval, Measured, UslFit, fit_usl};
 use run::calc::{Document, Estimate, Usl, UslPoint};
+use small_sort::SmallSort;
 
 /// Of the intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -56,7 +57,7 @@ fn document(fit: &UslFit, points: &[Measured], t: f64) -> Usl {
         }
     };
     let mut points: Vec<UslPoint> = points.iter().map(point).collect();
-    points.sort_by(|a, b| a.n.total_cmp(&b.n));
+    points.small_sort_by(|a, b| a.n.total_cmp(&b.n));
     let peak = law.peak();
     Usl {
         per_one: estimate(law.per_one, intervals.per_one),

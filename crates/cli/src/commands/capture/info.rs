@@ -7,6 +7,7 @@ use ::capture::{Exchange, Format, Source};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use run::capture::{Bytes, Count, Damage, Document, Endpoint, Latency, Origin, SCHEMA, Slice};
+use small_sort::SmallSort;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Kinds of requests that are distinguished; the others are counted together.
@@ -234,7 +235,7 @@ impl Counted {
                 }
             })
             .collect();
-        endpoints.sort_by(|a, b| {
+        endpoints.small_sort_by(|a, b| {
             b.requests
                 .cmp(&a.requests)
                 .then_with(|| a.name.cmp(&b.name))
@@ -259,7 +260,7 @@ fn count(counts: &mut HashMap<String, u64>, name: &str) {
 /// The most frequent first.
 fn counts(counts: impl Iterator<Item = (String, u64)>) -> Vec<Count> {
     let mut all: Vec<(String, u64)> = counts.collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.small_sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let total: u64 = all.iter().map(|(_, n)| n).sum();
     let share = |n: u64| n as f64 / total as f64;
     let one = |(name, requests)| Count {

@@ -5,6 +5,7 @@ use ::duplex::{Comparison, Shadow};
 use capture::Pair;
 use capture::file::{Head, Reader};
 use run::duplex::NotRead;
+use small_sort::SmallSort;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ fn gathered<R: Read>(
     twin: Option<&str>,
     margin: f64,
 ) -> Result<(Comparison, Vec<NotRead>), Failure> {
-    logs.sort_by_key(|(_, log)| (log.head().began_ns, log.head().about.part));
+    logs.small_sort_by_key(|(_, log)| (log.head().began_ns, log.head().about.part));
     let Some(first) = logs.first().map(|(_, log)| log.head().clone()) else {
         return Err(Failure::usage("--shadow-log: name a file"));
     };

@@ -5,6 +5,7 @@ use crate::args::TraceArgs;
 use crate::{Failure, output};
 use flight::{FlightFile, Snapshot};
 use run::collections::{Collection, Document, SCHEMA};
+use small_sort::SmallSort;
 use std::path::Path;
 
 /// Prints them.
@@ -34,7 +35,7 @@ pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
             Err(error) => document.not_read.push(::inspect::refused(path, &error)),
         }
     }
-    logged.sort_by_key(|(began_ns, one)| (*began_ns, one.pid, one.number));
+    logged.small_sort_by_key(|(began_ns, one)| (*began_ns, one.pid, one.number));
     document.collections = logged.into_iter().map(|(_, one)| one).collect();
     if document.collections.is_empty() {
         return Err(Failure::no_answer(why_empty(&document, &args.pid, &target)));

@@ -17,6 +17,7 @@ use load::{MAX_NAMES, Outcome};
 use run::LatencyObjective;
 use run::load::{Document, Generator, Part, SCHEMA, State};
 use serde_json::Value;
+use small_sort::SmallSort;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
@@ -171,9 +172,9 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
         let reasons: Vec<String> = others.iter().filter_map(of).collect();
         (!reasons.is_empty()).then(|| reasons.join("\n"))
     });
-    all.sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
+    all.small_sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
     let mut parts: Vec<Part> = all.iter().flat_map(One::parts).collect();
-    parts.sort_by_key(|part| part.started_at.parse::<Timestamp>().ok());
+    parts.small_sort_by_key(|part| part.started_at.parse::<Timestamp>().ok());
     let windows = parts.iter().map(|part| {
         let due = window(part, part.window_s)?;
         Ok((due, window(part, part.elapsed_s)?))

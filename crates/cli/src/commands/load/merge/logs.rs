@@ -16,6 +16,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use load::{HIGHEST_US, INFINITE_FROM_US, Outcome, new_histogram};
 use report::MergedLogs;
 use run::Hdr;
+use small_sort::SmallSort;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
@@ -59,7 +60,7 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     let extents = logs.iter().map(|log| extent(log));
     let windows: Vec<(&str, Window)> = named.clone().zip(extents).collect();
     let mut all: Vec<Interval> = logs.into_iter().flatten().collect();
-    all.sort_by_key(|interval| interval.window.began_ns);
+    all.small_sort_by_key(|interval| interval.window.began_ns);
     let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
     let logged = args
         .hdr_log

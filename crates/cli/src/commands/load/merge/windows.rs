@@ -1,5 +1,7 @@
 //! When several runs were under way.
 
+use small_sort::SmallSort;
+
 /// Share of the time in which at least one run was under way that all of them must have in common, or a warning says so.
 const LEAST_SHARED: f64 = 0.9;
 
@@ -22,7 +24,7 @@ impl Window {
 /// How long at least one of them was under way.
 pub fn covered_ns(windows: &[Window]) -> u64 {
     let mut windows = windows.to_vec();
-    windows.sort_by_key(|window| window.began_ns);
+    windows.small_sort_by_key(|window| window.began_ns);
     let (mut covered, mut until) = (0, 0);
     for window in windows {
         covered += window.end_ns().saturating_sub(until.max(window.began_ns));
