@@ -17,7 +17,6 @@ mod error;
 mod failures;
 mod known;
 mod least_squares;
-mod noise;
 mod observation;
 mod outcome;
 mod plan;

@@ -1,8 +1,7 @@
 //! Arms in blocks, of which the hopeless leave: it drops, it proves nothing.
 
-use crate::noise::Scatter;
 use crate::{Block, End, Objective, Observation, Point, Rules, Stage, Standing};
-use stats::{ArmSoFar, RaceRule, SignedRank};
+use stats::{ArmSoFar, RaceRule, Scatter, SignedRank};
 
 #[derive(Debug, Clone)]
 pub struct Race {

@@ -5,10 +5,10 @@
 
 use crate::failures::{Culprit, Run, culprit};
 use crate::least_squares::{Fit, fit};
-use crate::noise::Scatter;
 use crate::{
     Block, Effect, Estimate, Found, Objective, Observation, Point, Space, Stage, Standing, design,
 };
+use stats::Scatter;
 use std::collections::VecDeque;
 
 /// One-sided level at which a factor is said to help.

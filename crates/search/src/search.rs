@@ -7,7 +7,6 @@ mod stages;
 use crate::ablation::Ablation;
 use crate::confirm::Confirm;
 use crate::known::Known;
-use crate::noise::Scatter;
 use crate::plan::{Shape, Wanted, fit, least_with_screen};
 use crate::race::Race;
 use crate::round::Round;
@@ -17,6 +16,7 @@ use crate::{
     Ask, Block, Claim, Effect, Fate, Foreseen, How, LeftOut, Observation, Outcome, Point,
     Proposals, Rules, SearchError, Space, Stage, Standing, Step, design,
 };
+use stats::Scatter;
 use std::collections::BTreeMap;
 
 /// The stage under way.

@@ -23,6 +23,8 @@ mod pilot;
 mod race;
 mod randomised;
 mod ranking;
+mod resolution;
+mod scatter;
 mod share;
 mod signed_rank;
 mod sizes;
@@ -51,6 +53,8 @@ pub use randomised::{
     randomised, ratio_p,
 };
 pub use ranking::{Ranking, ranking};
+pub use resolution::{effect_of_unit_noise, window_s};
+pub use scatter::Scatter;
 pub use share::{share, wilson};
 pub use signed_rank::{RankInterval, SignedRank};
 pub use sizes::{Range, Size, smallest};

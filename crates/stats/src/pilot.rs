@@ -8,7 +8,7 @@ use crate::{Look, Noise, mde};
 
 /// The scatter assumed where nothing was measured, 4 % a block: a convention,
 /// to be replaced by a pilot, not the finding of one.
-const DEFAULT_SD: f64 = 0.04;
+pub const DEFAULT_SD: f64 = 0.04;
 
 /// Below so many pairs no less is promised than the default allows: one pair
 /// can agree by luck to a tenth of a per cent.

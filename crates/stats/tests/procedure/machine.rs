@@ -70,6 +70,8 @@ pub const MACHINES: [Machine; 3] = [QUIET, DRIFTING, HOSTILE];
 /// A machine at work.
 pub struct Host {
     machine: Machine,
+    /// Independent noise of a trial, as its windows are now.
+    pub noise: f64,
     level: f64,
     wave: f64,
     tails: Option<StudentT<f64>>,
@@ -80,6 +82,7 @@ impl Host {
         let normal: f64 = StandardNormal.sample(rng);
         Self {
             machine,
+            noise: machine.noise,
             level: 0.0,
             wave: machine.wave * normal,
             tails: machine.tails.map(|df| StudentT::new(df).unwrap()),
@@ -100,7 +103,7 @@ impl Host {
             Some(t) => t.sample(rng),
             None => normal(rng),
         };
-        self.level + self.wave + m.noise * noise - m.tires * place as f64
+        self.level + self.wave + self.noise * noise - m.tires * place as f64
     }
 
     /// One block: the arms' log throughputs, in the order of `effects`, each

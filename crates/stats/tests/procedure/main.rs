@@ -5,6 +5,7 @@
 mod experiments;
 mod finalists;
 mod machine;
+mod windows;
 
 use experiments::{ALPHA, From, MARGIN, PLAN_SEED, PLANS, POWER};
 use machine::{DRIFTING, HOSTILE, Host, MACHINES, Machine, QUIET};
@@ -234,4 +235,61 @@ fn calibration_finds_a_host_that_favours_one_arm() {
     assert!(biased.widened > runs / 3 && p > SIGNIFICANT, "{biased:?}");
     let broken = experiments::calibrated(QUIET, 10, 0.06, runs, 5_002);
     assert!(broken.refused > runs * 9 / 10, "{broken:?}");
+}
+
+/// Windows that follow the noise of the blocks before them change neither promise, wherever the run stops.
+#[test]
+fn windows_that_follow_the_noise_keep_both_promises() {
+    const MANY: u32 = 3 * RUNS;
+    everywhere(|machine, blocks, what| {
+        let plan = windows::Plan::of(blocks);
+        let seed = 6_000 + u64::from(blocks);
+        for effect in [0.0, 0.05, -0.2] {
+            let effect: f64 = f64::ln_1p(effect);
+            let (mut claimed, mut different) = (0.0, 0);
+            let covered = count_runs(MANY, seed, |rng| {
+                let found = windows::confirm(&plan, machine, effect, 1e-6, rng).judged;
+                different += u32::from(experiments::different(found.verdict));
+                let interval = found.interval.unwrap();
+                claimed += interval.confidence / f64::from(MANY);
+                interval.low.ln() <= effect && effect <= interval.high.ln()
+            });
+            assert!(claimed >= 0.95 - 1e-9, "{what}: claims {claimed}");
+            let p = binomial_at_most(covered, MANY, claimed);
+            assert!(p > SIGNIFICANT, "{what}, effect {effect}: {covered}");
+            if effect == 0.0 {
+                let p = binomial_at_least(different, MANY, ALPHA);
+                assert!(p > SIGNIFICANT, "{what}: {different} of {MANY}");
+            }
+        }
+    });
+}
+
+/// They find the margin about as often as they are planned to, and take less time where there is little noise.
+#[test]
+fn windows_follow_the_noise() {
+    let plan = windows::Plan::of(9);
+    let with_noise = |noise: f64| Machine { noise, ..QUIET };
+    for noise in [0.005, 0.01, 0.02] {
+        let found = count_runs(RUNS, 6_300, |rng| {
+            let found = windows::confirm(&plan, with_noise(noise), MARGIN.ln_1p(), 1e-6, rng);
+            found.judged.verdict == Verdict::Better
+        });
+        at_least(POWER, found, &format!("noise {noise}"));
+    }
+    let seconds = |noise: f64| {
+        let mut all_s = 0.0;
+        count_runs(RUNS, 6_301, |rng| {
+            all_s += windows::confirm(&plan, with_noise(noise), 0.0, MARGIN, rng).windows_s;
+            true
+        });
+        all_s / f64::from(RUNS)
+    };
+    let (little, usual) = (seconds(0.005), seconds(0.02));
+    assert!(little < usual / 4.0, "{little} {usual}");
+}
+
+fn count_runs(runs: u32, seed: u64, mut run: impl FnMut(&mut Pcg64) -> bool) -> u32 {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    (0..runs).filter(|_| run(&mut rng)).count() as u32
 }

@@ -1,11 +1,12 @@
 //! How much one trial scatters, from everything that has shown it.
 
-use stats::Noise;
+use crate::Noise;
+use crate::pilot::DEFAULT_SD;
 
-/// What is taken where nothing was seen: the log ratio of two equal trials has a standard deviation of 0.04, as before a
-/// pilot; as sure as two pairs would be.
+/// What is taken where nothing was seen: the log ratio of two equal trials scatters as before a pilot; as sure as two pairs
+/// would be.
 const DEFAULT: Scatter = Scatter {
-    squares: 2.0 * 0.04 * 0.04 / 2.0,
+    squares: 2.0 * DEFAULT_SD * DEFAULT_SD / 2.0,
     freedom: 2,
 };
 
@@ -57,6 +58,27 @@ impl Scatter {
         }
     }
 
+    /// Seen in windows of so many seconds, as it would be in windows of one: the variance of a count goes with one over its
+    /// window's length.
+    #[must_use]
+    pub fn in_one_second(self, window_s: f64) -> Scatter {
+        Scatter {
+            squares: self.squares * window_s,
+            ..self
+        }
+    }
+
+    /// The log ratios of equal arms that have this scatter in windows of one second, in windows of so many; `None` where nothing
+    /// was seen.
+    pub fn noise_in(self, window_s: f64) -> Option<Noise> {
+        (self.freedom > 0).then(|| Noise {
+            sd: (2.0 * self.squares / f64::from(self.freedom) / window_s).sqrt(),
+            freedom: Some(self.freedom),
+            answers: None,
+        })
+    }
+
+    /// What several have shown together.
     #[must_use]
     pub fn and(self, other: Scatter) -> Scatter {
         Scatter {
@@ -91,6 +113,16 @@ mod tests {
         let found = Scatter::two_way(&blocks(0.6));
         assert!((found.squares - (4.0 * 0.01 + 2.0 * 0.04)).abs() < 1e-12);
         assert_eq!(found.freedom, 2);
+    }
+
+    #[test]
+    fn longer_windows_have_less_noise() {
+        let pair = Noise::of_equal_arms(&[0.06]);
+        let seen = Scatter::of(pair).in_one_second(4.0);
+        let found = seen.noise_in(4.0).unwrap();
+        assert!((found.sd - 0.06).abs() < 1e-12 && found.freedom == Some(1));
+        assert!((seen.noise_in(16.0).unwrap().sd - 0.03).abs() < 1e-12);
+        assert_eq!(Scatter::default().noise_in(4.0), None);
     }
 
     #[test]
