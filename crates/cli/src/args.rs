@@ -283,6 +283,10 @@ pub struct TuneArgs {
     /// 3 minutes unless --budget is given
     #[arg(long, value_name = "RUN")]
     pub since: Option<PathBuf>,
+    /// Whether earlier runs of the same application on this machine set the plan and the order of the candidates; no verdict
+    /// uses them [default: true]
+    #[arg(long, value_name = "true|false", env = "POWERBAND_EARLIER_RUNS")]
+    pub earlier_runs: Option<String>,
     /// Search this knob too, e.g. malloc_arena_max=2 or allocator=jemalloc,tcmalloc (all knobs: docs/knobs.md), or usual for
     /// those that are worth a try on most applications; may be repeated
     #[arg(long, value_name = "KNOB=V1,V2,…")]

@@ -170,6 +170,7 @@ fn flags(
         request.threads = given(&tune.threads, "--threads");
         request.workers = given(&tune.workers, "--workers");
         request.max_arms = given(&tune.max_arms, "--max-arms");
+        request.earlier_runs = given(&tune.earlier_runs, "--earlier-runs");
         request.least = given(&tune.least, "--least");
         request.total_rate = given(&tune.total_rate, "--total-rate");
         request.server_cost = given(&tune.server_cost, "--server-cost");

@@ -8,7 +8,7 @@ pub use ageing::Ageing;
 pub use confirmation::{Confirmation, proving_window_s};
 use run::Timing;
 use std::time::Duration;
-pub use windows::{Seen, Windows};
+pub use windows::{Seen, Windows, least_s as least_window_s};
 
 /// The default budget of `tune`, seconds.
 pub const DEFAULT_S: f64 = 1200.0;
@@ -33,6 +33,13 @@ impl Overhead {
         warmup_s: 4.0,
         ageing: Ageing::NONE,
     };
+
+    /// By earlier runs, whose trials took so many seconds in addition to their windows; as assumed where there were none.
+    pub fn by_earlier(around_windows_s: Option<f64>) -> Overhead {
+        around_windows_s.map_or(Overhead::ASSUMED, |seconds| {
+            Overhead::measured(seconds, Ageing::NONE)
+        })
+    }
 
     /// As measured: `seconds` for start, warm-up and end together.
     pub fn measured(seconds: f64, ageing: Ageing) -> Overhead {

@@ -161,6 +161,8 @@ pub struct Request {
     pub calibrate: Option<Asked>,
     /// Most arms in the race, baseline included.
     pub max_arms: Option<Asked>,
+    /// Whether the plan uses what earlier runs showed.
+    pub earlier_runs: Option<Asked>,
     /// Equivalence margin, such as `3%`.
     pub margin: Option<Asked>,
     /// Seed.
@@ -306,6 +308,7 @@ impl Request {
             blocks,
             calibrate,
             max_arms,
+            earlier_runs,
             margin,
             seed,
             knobs,
@@ -345,6 +348,7 @@ impl Request {
             blocks,
             calibrate,
             max_arms,
+            earlier_runs,
             margin,
             seed,
             threads,
@@ -453,6 +457,7 @@ impl Request {
             blocks: self.blocks.or(there.blocks),
             calibrate: self.calibrate.or(there.calibrate),
             max_arms: self.max_arms.or(there.max_arms),
+            earlier_runs: self.earlier_runs.or(there.earlier_runs),
             margin: self.margin.or(there.margin),
             seed: self.seed.or(there.seed),
             knobs: listed(self.knobs, there.knobs),

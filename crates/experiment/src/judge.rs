@@ -136,6 +136,17 @@ pub fn foreseen(
     }
 }
 
+/// The same from noise that the pilot and earlier runs have shown together.
+pub fn foreseen_by(blocks: u32, alpha: f64, noise: Noise, seed: u64) -> Detectable {
+    let looks = stats::looks(blocks, alpha, seed).unwrap_or_default();
+    let effect = stats::mde(&looks, noise, 0.0, POWER, seed) - 1.0;
+    Detectable {
+        sd_log_ratio: noise.sd,
+        source: SdSource::EarlierRuns,
+        effect: known(effect, noise.freedom.unwrap_or(0) as usize),
+    }
+}
+
 /// The same afterwards, from the scatter of the comparison's own blocks. `None` when there was but one.
 pub fn detectable(document: &Document, comparison: &Comparison) -> Option<Detectable> {
     let (plan, seed) = (&document.plan, document.seed);

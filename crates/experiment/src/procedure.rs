@@ -94,18 +94,8 @@ impl<'a> Procedure<'a> {
 
     /// Seconds that a trial takes in addition to its windows and its ageing, as measured so far.
     fn overhead_s(&self) -> Option<f64> {
-        let beside = |trial: &Trial| {
-            let windows = [&trial.saturation, &trial.objective];
-            let measured_s: f64 = windows.into_iter().flatten().map(|w| w.seconds).sum();
-            let aged = trial.memory.as_ref().and_then(|m| m.aged.as_ref());
-            let ageing_s = aged.map_or(0.0, |aged| aged.seconds);
-            (trial.took_s - measured_s - ageing_s).max(0.0)
-        };
         let trials = self.store.document.trials.iter();
-        let overheads: Vec<f64> = trials
-            .filter(|t| t.counts() && t.objective.is_some())
-            .map(beside)
-            .collect();
+        let overheads: Vec<f64> = trials.filter_map(Trial::around_windows_s).collect();
         summary::median(&overheads)
     }
 

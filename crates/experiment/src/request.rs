@@ -6,7 +6,7 @@ use crate::revisions::Revisions;
 use crate::server_kind::ServerKind;
 use knobs::Overlay;
 use load::Workload;
-use run::{Kind, Metric, Objective, Settings};
+use run::{Kind, Known, Metric, Objective, Settings};
 use servers::safety::Remote;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -68,6 +68,10 @@ pub struct Experiment {
     pub calibrate: Option<u32>,
     /// Most arms in the race.
     pub max_arms: Option<usize>,
+    /// Whether what earlier runs showed may set the plan.
+    pub earlier_runs: bool,
+    /// What they showed.
+    pub known: Option<Known>,
     /// Equivalence margin, a share.
     pub margin: f64,
     /// Seed.

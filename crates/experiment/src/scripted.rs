@@ -6,6 +6,7 @@ mod assertions;
 mod calibration;
 mod failures;
 mod fibers;
+mod known;
 mod promise;
 mod quick;
 mod resume;

@@ -1,6 +1,6 @@
 //! One run from its first document to its last.
 
-mod asked;
+pub(crate) mod asked;
 mod configured;
 mod fitted;
 
@@ -18,7 +18,7 @@ use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;
-use crate::{arms, command_runs, spoiled, tune};
+use crate::{arms, command_runs, known, spoiled, tune};
 use asked::{asked, changed};
 use configured::{as_configured, configured, without_preload, without_workers};
 use fitted::{Fitted, before_pilot, fitted};
@@ -36,7 +36,8 @@ pub fn resolve_new(
     goal: Goal,
     fallback_seed: u64,
 ) -> Result<Experiment, Vec<Problem>> {
-    let (experiment, mut problems) = config::collected(request, goal, fallback_seed);
+    let (mut experiment, mut problems) = config::collected(request, goal, fallback_seed);
+    experiment.known = known::read(&experiment);
     problems.extend(fitted(&experiment).err());
     match problems.is_empty() {
         true => Ok(experiment),
@@ -92,6 +93,7 @@ fn first_document(
         fleet: None,
         rates_skipped: None,
         search: None,
+        known: experiment.known.clone(),
         since: experiment
             .since
             .as_ref()

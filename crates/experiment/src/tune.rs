@@ -10,6 +10,7 @@ mod contradiction;
 mod fleet;
 mod isolate;
 mod knob_search;
+mod known;
 mod left_out;
 mod model;
 mod path;
@@ -30,11 +31,12 @@ use crate::calibrate::calibrate;
 use crate::error::Stopped;
 use crate::judge;
 use crate::layout;
+use crate::noise;
 use crate::procedure::{Procedure, last_reason};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment};
 use budget_after_pilot::{lengthened, note_unprovable};
-use run::{SdSource, Stage, Trial};
+use run::{Known, SdSource, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
 
@@ -47,6 +49,11 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let with_search = procedure.experiment.objective.latency.is_some();
     let budget_s = procedure.store.document.plan.budget_s.unwrap_or(0.0);
     procedure.kept_s = budget::kept_for_search(budget_s, with_search);
+    if let (Some(known), false) = (&procedure.store.document.known, procedure.store.resuming()) {
+        let window_s = procedure.store.document.plan.timing.saturation_s;
+        let note = known.sentence(window_s);
+        procedure.watcher.on(Event::Note(note));
+    }
     let foreseen_arms = procedure.store.document.plan.arms;
     let calibrating = procedure.experiment.calibrating_trials();
     procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));
@@ -63,7 +70,8 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         let judged =
             procedure.experiment.window.is_none() && foreseen_arms as usize > budget::FEW_ARMS;
         let window_s = judged.then(|| windows(procedure).short_s);
-        let note = replanned(trials, overhead, window_s);
+        let known = procedure.store.document.known.as_ref();
+        let note = replanned(trials, overhead, window_s, known);
         if let Some(note) = note {
             procedure.watcher.on(Event::Note(note));
         }
@@ -313,20 +321,27 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
             note_unprovable(procedure, spare_s);
         }
     }
-    let plan = &mut procedure.store.document.plan;
     // A calibration comes after the pilot, and says again what can be found.
+    let document = &mut procedure.store.document;
+    let window_s = document.plan.timing.saturation_s;
+    let seen = noise::seen(document).noise_in(window_s);
+    let seen = seen.filter(|_| {
+        document
+            .known
+            .as_ref()
+            .is_some_and(|known| known.noise.is_some())
+    });
+    let plan = &mut document.plan;
+    let answers = judge::answers_a_window(&capacities, &plan.timing);
     let equal_arms = EqualArms {
         log_ratios: &ratio,
-        answers: judge::answers_a_window(&capacities, &plan.timing),
+        answers,
     };
-    plan.detectable = judge::foreseen(
-        plan.blocks,
-        plan.alpha,
-        equal_arms,
-        0.0,
-        SdSource::Pilot,
-        seed,
-    );
+    let (blocks, alpha) = (plan.blocks, plan.alpha);
+    plan.detectable = match seen {
+        Some(noise) => judge::foreseen_by(blocks, alpha, noise.counted(answers), seed),
+        None => judge::foreseen(blocks, alpha, equal_arms, 0.0, SdSource::Pilot, seed),
+    };
     Ok(())
 }
 
@@ -336,12 +351,24 @@ fn replanned(
     trials: (u32, u32),
     overhead: budget::Overhead,
     window_s: Option<f64>,
+    known: Option<&Known>,
 ) -> Option<String> {
     let (before, after) = trials;
-    let assumed_s = budget::Windows::ASSUMED.short_s;
+    let word = |by_earlier: bool| {
+        if by_earlier {
+            "by earlier runs"
+        } else {
+            "assumed"
+        }
+    };
+    let scatter = noise::of_earlier(known);
+    let assumed_s = budget::Windows::by_earlier(scatter).short_s;
+    let assumed = word(scatter.freedom > 0);
     let windows = window_s.map_or_else(String::new, |window_s| {
-        format!(", and needs windows of {window_s:.1} s ({assumed_s:.1} s assumed)")
+        format!(", and needs windows of {window_s:.1} s ({assumed_s:.1} s {assumed})")
     });
+    let around_s = known.and_then(|known| known.around_windows_s);
+    let assumed = word(around_s.is_some());
     let fixed_s = overhead.seconds();
     let ageing = match overhead.ageing.seconds {
         seconds if seconds > 0.0 => format!(", and {seconds:.0} s for the requests of --age"),
@@ -350,8 +377,8 @@ fn replanned(
     (before != after).then(|| {
         format!(
             "after the pilot up to {after} trials fit into the budget, {before} were planned: a trial takes {fixed_s:.1} s in addition to its \
-             windows ({:.1} s assumed){ageing}{windows}",
-            budget::Overhead::ASSUMED.seconds()
+             windows ({:.1} s {assumed}){ageing}{windows}",
+            budget::Overhead::by_earlier(around_s).seconds()
         )
     })
 }
@@ -375,6 +402,7 @@ fn windows(procedure: &Procedure<'_>) -> budget::Windows {
     let seen = budget::Seen {
         window_s: window.map_or(plan.timing.saturation_s, |window| window.seconds),
         log_ratio: ratio.first().copied(),
+        earlier: noise::of_earlier(procedure.store.document.known.as_ref()),
         capacity_per_s: capacities.iter().copied().fold(f64::INFINITY, f64::min),
         rate_per_s: plan.rate_per_s.unwrap_or(f64::INFINITY),
     };
@@ -425,16 +453,29 @@ mod tests {
     fn another_number_of_trials_than_was_planned_has_its_reason() {
         let of = |seconds| budget::Overhead::measured(seconds, budget::Ageing::NONE);
         assert_eq!(
-            replanned((22, 36), of(5.2), Some(2.4)).unwrap(),
+            replanned((22, 36), of(5.2), Some(2.4), None).unwrap(),
             "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s in addition to its windows (8.0 s \
              assumed), and needs windows of 2.4 s (5.0 s assumed)"
         );
         assert!(
-            replanned((36, 22), of(12.0), None)
+            replanned((36, 22), of(12.0), None, None)
                 .unwrap()
                 .ends_with("12.0 s in addition to its windows (8.0 s assumed)")
         );
-        assert_eq!(replanned((22, 22), of(5.2), None), None);
+        assert_eq!(replanned((22, 22), of(5.2), None, None), None);
+        let known = Known {
+            runs: vec!["a".to_owned()],
+            noise: None,
+            around_windows_s: Some(6.0),
+            arms: Vec::new(),
+        };
+        let by_earlier = replanned((36, 22), of(12.0), Some(2.4), Some(&known)).unwrap();
+        assert!(
+            by_earlier.ends_with(
+                "windows (6.0 s by earlier runs), and needs windows of 2.4 s (5.0 s assumed)"
+            ),
+            "{by_earlier}"
+        );
     }
 
     #[test]

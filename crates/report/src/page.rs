@@ -187,6 +187,10 @@ fn how(sheet: &mut Sheet, document: &Document) {
             plan.timing.saturation_s, plan.timing.objective_s
         );
     }
+    if let Some(known) = &document.known {
+        let sentence = sentence_case(&known.sentence(plan.timing.saturation_s));
+        let _ = write!(text, ". {sentence}");
+    }
     let _ = write!(
         text,
         ". Throughput: {}.",

@@ -8,6 +8,7 @@ use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
 use crate::fleet::Fleet;
+use crate::known::Known;
 use crate::load::Assertion;
 use crate::metric::Metric;
 use crate::model::Model;
@@ -104,6 +105,9 @@ pub struct Document {
     /// How a search over all knobs went; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// What earlier runs showed, on which the plan rests; `tune` only, absent where there were none that are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
     /// The answer of an earlier run, judged again; `tune --since` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,

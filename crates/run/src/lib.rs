@@ -26,6 +26,7 @@ mod fleet;
 mod folder;
 mod histogram;
 pub mod inspect;
+mod known;
 pub mod load;
 pub mod memory;
 mod metric;
@@ -64,6 +65,7 @@ pub const OTHER_PROGRAMS: &str = "other programs took";
 
 pub use folder::{AS_ITS_USER, Folder, FolderError, LOCK, Lock, Worker};
 pub use histogram::{Hdr, HdrError};
+pub use known::{Known, KnownArm, KnownNoise};
 pub use metric::Metric;
 pub use model::*;
 pub use page_time::PageTime;

@@ -266,6 +266,8 @@ pub enum SdSource {
     Default,
     /// A pilot: the baseline against itself.
     Pilot,
+    /// Such a pilot, and earlier runs of the same application on the same machine.
+    EarlierRuns,
     /// A calibration: blocks of the baseline against itself.
     Calibration,
     /// The blocks of the comparison itself.

@@ -117,6 +117,20 @@ pub fn newest_of(root: &Path, kind: Kind) -> Result<Option<PathBuf>, FolderError
     Ok(found.map(|kept| kept.path))
 }
 
+/// The folders under `root` that have the name of a run, newest first, at most so many. Nothing in them is read.
+pub fn newest_named(root: &Path, most: usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let of_run = |entry: &fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && entry.file_name().to_str().is_some_and(is_name_of_run)
+    };
+    let mut names: Vec<PathBuf> = entries.filter(of_run).map(|entry| entry.path()).collect();
+    // A name begins with the time of the start.
+    names.sort_unstable_by(|one, other| other.cmp(one));
+    names.truncate(most);
+    names
+}
+
 /// The newest folder with a document under `root`.
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);

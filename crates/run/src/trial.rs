@@ -106,6 +106,16 @@ impl Trial {
         matches!(self.status, TrialStatus::Ok | TrialStatus::NotSteady)
     }
 
+    /// Seconds that it took in addition to its windows and its ageing, where it has all of them.
+    pub fn around_windows_s(&self) -> Option<f64> {
+        let windows = [self.saturation.as_ref()?, self.objective.as_ref()?];
+        let measured_s: f64 = windows.iter().map(|window| window.seconds).sum();
+        let aged = self.memory.as_ref().and_then(|m| m.aged.as_ref());
+        let ageing_s = aged.map_or(0.0, |aged| aged.seconds);
+        let around_s = (self.took_s - measured_s - ageing_s).max(0.0);
+        Some(around_s).filter(|_| self.counts())
+    }
+
     /// Good answers per second in the saturation window.
     pub fn capacity_per_s(&self) -> Option<f64> {
         self.saturation

@@ -119,6 +119,7 @@ fn seen(window_s: f64, capacity_per_s: f64, log_ratio: f64) -> Seen {
     Seen {
         window_s,
         log_ratio: Some(log_ratio),
+        earlier: stats::Scatter::default(),
         capacity_per_s,
         rate_per_s: 0.7 * capacity_per_s,
     }

@@ -1,6 +1,7 @@
 //! How long the windows of a trial have to be, by what the pilot showed. Pure.
 
 use super::LEAST_WINDOW_S;
+use stats::{Noise, Scatter};
 
 /// What the pilot showed of the trials to come.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,6 +10,8 @@ pub struct Seen {
     pub window_s: f64,
     /// Logarithm of the ratio of the capacities of two equal trials, where there were two.
     pub log_ratio: Option<f64>,
+    /// The scatter of a trial in windows of one second by earlier runs; of none where there were none.
+    pub earlier: Scatter,
     /// Capacity of the baseline, requests per second.
     pub capacity_per_s: f64,
     /// The common rate, requests per second.
@@ -46,26 +49,55 @@ impl Windows {
         good_s: USUAL_WINDOW_S,
     };
 
+    /// Before anything of this run was measured, by the scatter of a trial in windows of one second.
+    pub fn by_earlier(earlier: Scatter) -> Windows {
+        let needed_s = earlier
+            .noise_in(1.0)
+            .map(|noise| (noise.sd / USUAL_NOISE).powi(2));
+        let window_s = needed_s.map_or(USUAL_WINDOW_S, within);
+        Windows {
+            short_s: window_s,
+            good_s: window_s,
+        }
+    }
+
     /// After the pilot. `margin` is that of equivalence, `allowed` the share of requests that may violate the latency objective.
     pub fn of(seen: &Seen, margin: f64, allowed: Option<f64>) -> Windows {
-        // One pair of equal trials says little, so the convention counts for as much as it does. The variance of a count goes
-        // with one over the window's length.
-        let usual = USUAL_NOISE * USUAL_NOISE;
-        let noise_s = match seen.log_ratio {
-            Some(x) => seen.window_s * (usual + x * x) / 2.0 / usual,
-            None => USUAL_WINDOW_S,
+        // One pair of equal trials says little: the convention counts for as much as it does, or earlier runs for what they have.
+        let convention = Noise {
+            freedom: Some(1),
+            ..Noise::assumed(USUAL_NOISE)
         };
-        // A comparison sees nothing below 1/sqrt(answers).
-        let counted_s = 1.0 / (margin * margin * BLOCKS * seen.capacity_per_s);
-        let settled_s = SETTLED / seen.capacity_per_s / (1.0 - UTILISATION.sqrt()).powi(2);
+        let before = seen.earlier.noise_in(seen.window_s);
+        let before = Scatter::of(Some(before.unwrap_or(convention)));
+        let noise_s = match seen.log_ratio {
+            Some(x) => {
+                let all = before.and(Scatter::of(Noise::of_equal_arms(&[x])));
+                let sd = all.noise_in(1.0).map_or(USUAL_NOISE, |noise| noise.sd);
+                // The variance of a count goes with one over the window's length.
+                seen.window_s * (sd / USUAL_NOISE).powi(2)
+            }
+            None => Windows::by_earlier(seen.earlier).short_s,
+        };
         let late_s = allowed.map_or(0.0, |share| ALLOWED_VIOLATIONS / share / seen.rate_per_s);
-        let within = |wanted_s: f64| wanted_s.clamp(LEAST_WINDOW_S, LONGEST_S);
-        let short_s = noise_s.max(counted_s).max(settled_s);
+        let short_s = noise_s.max(least_s(seen.capacity_per_s, margin));
         Windows {
             short_s: within(short_s),
             good_s: within(short_s.max(late_s)),
         }
     }
+}
+
+/// The shortest window without any noise, seconds: it has to hold the answers that the margin needs, and a queue has to settle in it.
+pub fn least_s(capacity_per_s: f64, margin: f64) -> f64 {
+    // A comparison sees nothing below 1/sqrt(answers).
+    let counted_s = 1.0 / (margin * margin * BLOCKS * capacity_per_s);
+    let settled_s = SETTLED / capacity_per_s / (1.0 - UTILISATION.sqrt()).powi(2);
+    within(counted_s.max(settled_s))
+}
+
+fn within(wanted_s: f64) -> f64 {
+    wanted_s.clamp(LEAST_WINDOW_S, LONGEST_S)
 }
 
 #[cfg(test)]
@@ -78,6 +110,7 @@ mod tests {
         let quiet = Seen {
             window_s: 4.0,
             log_ratio: Some(0.0),
+            earlier: Scatter::default(),
             capacity_per_s: 1000.0,
             rate_per_s: 700.0,
         };
@@ -130,5 +163,32 @@ mod tests {
                 good_s: 5.0
             }
         );
+    }
+    /// Ten pairs of an earlier run outweigh the one of the pilot; before it they alone count.
+    #[test]
+    fn earlier_runs_know_the_noise() {
+        let earlier = |sd| {
+            let noise = Noise {
+                freedom: Some(10),
+                ..Noise::assumed(sd)
+            };
+            Scatter::of(Some(noise)).in_one_second(5.0)
+        };
+        assert_eq!(Windows::by_earlier(Scatter::default()), Windows::ASSUMED);
+        assert!((Windows::by_earlier(earlier(0.04)).short_s - 5.0).abs() < 1e-9);
+        assert_eq!(Windows::by_earlier(earlier(0.01)).short_s, LEAST_WINDOW_S);
+        let short_s = |sd| {
+            let seen = Seen {
+                window_s: 5.0,
+                log_ratio: Some(0.05),
+                earlier: earlier(sd),
+                capacity_per_s: 1000.0,
+                rate_per_s: 700.0,
+            };
+            Windows::of(&seen, 0.03, None).short_s
+        };
+        // 5 (10 x 0.05^2 + 0.05^2) / 11 / 0.04^2.
+        assert!((short_s(0.05) - 7.8125).abs() < 1e-9, "{}", short_s(0.05));
+        assert_eq!(short_s(0.01), LEAST_WINDOW_S);
     }
 }

@@ -157,6 +157,7 @@ fn not_for_commands(request: &Request, goal: &Goal) -> Vec<Problem> {
         &request.connections,
         &request.replay_host,
         &request.generator_core,
+        &request.earlier_runs,
     ] {
         refuse(asked, false);
     }

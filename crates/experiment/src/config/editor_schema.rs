@@ -126,6 +126,11 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
                 "Configurations in the elimination rounds, 2 to 8.",
             ),
             (
+                "earlier_runs",
+                Like::Switch,
+                "Whether earlier runs of the same application set the plan.",
+            ),
+            (
                 "margin",
                 Like::Text,
                 "A difference that does not matter, such as 3%.",

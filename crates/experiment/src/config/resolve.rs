@@ -232,6 +232,10 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
                 whole(a, 1, MOST_CONNECTIONS, "connections")
             })
             .map(u32::from),
+        earlier_runs: all
+            .take(request.earlier_runs.as_ref(), parse_bool)
+            .unwrap_or(true),
+        known: None,
         generator_core: all.take(request.generator_core.as_ref(), parse_bool),
         keep_alive: all
             .take(request.keep_alive.as_ref(), parse_bool)

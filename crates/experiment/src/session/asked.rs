@@ -25,6 +25,22 @@ const READABLE: [&str; 11] = [
     "the objective",
     "the timeout",
 ];
+/// The settings that make trials of two runs those of the same application under the same load.
+const OF_THE_APPLICATION: [&str; 13] = [
+    "--generator-core",
+    "--header",
+    "--keep-alive",
+    "the application",
+    "the connections",
+    "the environment",
+    "the environment's name",
+    "the hooks",
+    "the list of services",
+    "the server",
+    SERVER_COMMAND,
+    "the timeout",
+    "the workload",
+];
 /// Code files that a message names.
 const MOST_NAMED: usize = 3;
 /// The files that are compared, as git pathspecs. Rails rewrites the schema when it migrates; that alone changes no answer.
@@ -78,6 +94,19 @@ pub(super) fn changed(
     Some(format!(
         "{name} has changed since{detail}, and its trials would not be comparable; {remedy}"
     ))
+}
+
+/// Whether a run with this key was asked to measure the same application under the same load. Its code, limits and configurations may
+/// be others.
+pub(crate) fn is_of_same_application(
+    before: &BTreeMap<String, String>,
+    experiment: &Experiment,
+    key: &RunKey,
+) -> bool {
+    let now = asked(experiment, key);
+    OF_THE_APPLICATION
+        .iter()
+        .all(|name| now.get(*name) == before.get(*name))
 }
 
 /// The code files that were written after this time. A file that was removed, or came back with an old time, is not among them.

@@ -2,6 +2,7 @@
 
 use crate::budget::{self, Overhead, Shape, Windows, Wishes};
 use crate::config::Problem;
+use crate::noise;
 use crate::request::{Experiment, Goal};
 use crate::{arms, command_runs, tune};
 use run::Timing;
@@ -55,9 +56,22 @@ pub(super) fn fitted(experiment: &Experiment) -> Result<Fitted, Problem> {
 fn of_tune(experiment: &Experiment, budget_s: f64) -> Result<Fitted, Problem> {
     let wishes = before_pilot(experiment);
     let with_search = experiment.objective.latency.is_some();
-    let (overhead, windows) = (Overhead::ASSUMED, Windows::ASSUMED);
-    let fit =
-        |budget_s| budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes);
+    let known = experiment.known.as_ref();
+    let by_earlier = (
+        Overhead::by_earlier(known.and_then(|known| known.around_windows_s)),
+        Windows::by_earlier(noise::of_earlier(known)),
+    );
+    let fit_with = |budget_s, (overhead, windows)| {
+        budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes)
+    };
+    // Earlier runs refuse no budget: the pilot of this one shows what its trials take.
+    if let Ok(shape) = fit_with(budget_s, by_earlier) {
+        return Ok(Fitted {
+            shape,
+            budget_s: Some(budget_s),
+        });
+    }
+    let fit = |budget_s| fit_with(budget_s, (Overhead::ASSUMED, Windows::ASSUMED));
     let (shape, budget_s) = match fit(budget_s) {
         Err(short) if experiment.quick => (fit(short.least_s), short.least_s),
         fitted => (fitted, budget_s),

@@ -3,7 +3,7 @@
 
 use super::candidate::CandidateArm;
 use super::model::{self, config};
-use super::since;
+use super::{known, since};
 use crate::error::Stopped;
 use crate::judge;
 use crate::procedure::Procedure;
@@ -46,19 +46,17 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     Ok(candidates)
 }
 
-/// The candidates with those of the earlier run that `--since` names; refused where there is nothing to try.
+/// The candidates with those of the earlier run that `--since` names, or of all that are known; refused where there is nothing to try.
 fn with_earlier(
     procedure: &Procedure<'_>,
     chosen: Vec<CandidateArm>,
     most: usize,
 ) -> Result<Vec<CandidateArm>, Stopped> {
     let document = &procedure.store.document;
+    let fits = |settings| may_be_tried(procedure, settings) && fits(procedure, settings);
     let candidates = match &procedure.experiment.since {
-        Some(earlier) => {
-            let fits = |settings| may_be_tried(procedure, settings) && fits(procedure, settings);
-            since::candidates(earlier, document, chosen, fits, most)
-        }
-        None => chosen,
+        Some(earlier) => since::candidates(earlier, document, chosen, fits, most),
+        None => known::candidates(document, chosen, fits, most),
     };
     match candidates.is_empty() && procedure.experiment.knobs.is_empty() {
         true => Err(Stopped::Configuration(NOTHING_FITS.to_owned())),
@@ -152,7 +150,7 @@ fn chosen(plan: &Plan, scored: &[Scored], useful: f64, most: usize) -> Vec<Candi
         .unwrap_or_else(|| capacity::candidates(scored.to_vec(), useful, baseline, most))
 }
 
-/// The grid's points within the limit, as the model has them.
+/// The grid's points within the limit, as earlier runs and the model have them.
 fn scored(
     document: &Document,
     grid: &Grid,
@@ -160,10 +158,10 @@ fn scored(
 ) -> Result<Vec<Scored>, Stopped> {
     let scored = configs(document, grid)?.into_iter().filter_map(|at| {
         let judged = limit.map(|limit| limit.judge(at));
-        let foreseen = model::foreseen(document, settings(at, document.plan.baseline))?;
+        let expected_per_s = known::expected_per_s(document, settings(at, document.plan.baseline))?;
         judged.is_none_or(|(_, fits)| fits).then_some(Scored {
             config: at,
-            throughput: foreseen.capacity_per_s,
+            throughput: expected_per_s,
             memory_bytes: judged.map(|(bytes, _)| bytes),
         })
     });

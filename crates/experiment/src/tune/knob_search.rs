@@ -13,10 +13,11 @@ use super::{Fates, unconfirmed, verdict};
 use crate::budget;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
+use crate::noise;
 use crate::procedure::Procedure;
 use crate::progress::Event;
 use crate::request::Arm;
-use run::{Least, Stage};
+use run::{Least, Metric, Stage};
 use search::{Ask, Block, Claim, Objective, Observation, Outcome, Rules, Search};
 use std::collections::BTreeMap;
 
@@ -55,6 +56,7 @@ pub fn search(
     procedure.offer(searched.most_concurrency());
     let (planned, most_arms) = planned(procedure);
     let document = &procedure.store.document;
+    let window_s = document.plan.timing.saturation_s;
     let rules = Rules {
         objective: match document.plan.objective.least {
             None => Objective::Throughput,
@@ -69,6 +71,10 @@ pub fn search(
         race_blocks: document.plan.race_blocks.max(LEAST_RACE_BLOCKS),
         most_arms,
         trials: Some(planned),
+        noise: match document.plan.objective.metric() {
+            Metric::Capacity => noise::of_earlier(document.known.as_ref()).noise_in(window_s),
+            _ => None,
+        },
         log_memory_limit: document
             .plan
             .objective
@@ -85,7 +91,12 @@ pub fn search(
     let before = procedure.expected;
     procedure.expect(planned);
     if let Some(overhead) = procedure.overhead()
-        && let Some(note) = super::replanned((before, procedure.expected), overhead, None)
+        && let Some(note) = super::replanned(
+            (before, procedure.expected),
+            overhead,
+            None,
+            procedure.store.document.known.as_ref(),
+        )
     {
         procedure.watcher.on(Event::Note(note));
     }

@@ -3,7 +3,7 @@
 use super::super::answer::limits;
 use super::super::candidate::CandidateArm;
 use super::super::candidates::fits;
-use super::super::model;
+use super::super::known;
 use super::constraints::{
     PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning, taken_by_a_ruby,
     without_choice,
@@ -273,14 +273,14 @@ impl Searched {
     pub fn proposals(&self, document: &Document) -> Proposals {
         let baseline = document.plan.baseline;
         let foreseen = |settings: &Settings| {
-            let per_s = model::foreseen(document, *settings)?.capacity_per_s;
+            let per_s = known::expected_per_s(document, *settings)?;
             Some(Foreseen {
                 point: self.point(*settings)?,
                 log_score: (per_s > 0.0).then(|| per_s.ln())?,
                 log_memory: None,
             })
         };
-        // What the model says is throughput.
+        // What is expected is throughput.
         let all = self.candidates.iter().chain([&baseline]);
         let all = all.filter(|_| document.plan.objective.least.is_none());
         Proposals {
