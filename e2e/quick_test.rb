@@ -49,6 +49,8 @@ class QuickTest < PowerbandTest
     assert_includes ended.out.split.join(" "),
                     "The earlier answer (#{run}: single × 4 threads) is still right: this run has the same answer."
     assert_match(/running Ruby +\d+\.\d ms +\d+\.\d ms/, ended.out)
+    assert_match(/known from earlier runs of this application \(#{run}\): equal trials differ by \d+\.\d %/, ended.err)
+    assert_includes ended.out.split.join(" "), "Known from earlier runs of this application (#{run}): "
     assert_nothing_left_running
   end
 end

@@ -31,10 +31,10 @@ use run::{
 use stats::{ArmSoFar, EqualArms, Noise, Rule, Verdict, summary};
 
 /// Share of true effects of that size that are found.
-const POWER: f64 = 0.8;
+pub const POWER: f64 = 0.8;
 
 /// Pairs of trials from whose scatter a bound can be given for what a run finds.
-const PAIRS_OF_A_BOUND: usize = 4;
+pub const PAIRS_OF_A_BOUND: usize = 4;
 
 /// Of the simulation behind "so many blocks would decide": an estimate, which no choice of seed should change.
 const DECIDING_SEED: u64 = 1;

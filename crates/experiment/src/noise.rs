@@ -1,5 +1,6 @@
 //! How much trials scatter, from what they have measured. It sets the lengths of windows; no verdict rests on it.
 
+use crate::judge::{PAIRS_OF_A_BOUND, POWER};
 use run::{Document, Known, Stage, Trial};
 use stats::{Noise, Scatter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,18 @@ const MOST_FREEDOM_OF_EARLIER: u32 = 10;
 /// The scatter of the logarithm of the capacity in windows of one second, by all trials of this run so far and by earlier runs.
 pub fn seen(document: &Document) -> Scatter {
     of_trials(&document.trials).and(of_earlier(document.known.as_ref()))
+}
+
+/// The length of the windows of a deciding comparison of so many blocks that find a difference of the margin, seconds; `None` where
+/// fewer pairs of trials than a bound needs have shown the noise, and where identical arms differ by the margin.
+pub fn window_s(document: &Document, blocks: u32) -> Option<f64> {
+    let (plan, seed) = (&document.plan, document.seed);
+    let seen = Some(seen(document)).filter(|seen| seen.freedom as usize >= PAIRS_OF_A_BOUND)?;
+    let looks = stats::looks(blocks, plan.alpha, seed)?;
+    let allowance = document.calibration.as_ref().map_or(0.0, |c| c.allowance);
+    let margin = (1.0 + plan.margin) / (1.0 + allowance) - 1.0;
+    let unit = stats::effect_of_unit_noise(&looks, seen.freedom, POWER, seed);
+    stats::window_s(seen, unit, margin).filter(|_| margin > 0.0)
 }
 
 /// The same by the trials of one run.

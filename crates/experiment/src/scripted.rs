@@ -3,6 +3,7 @@
 
 mod ageing;
 mod assertions;
+mod by_noise;
 mod calibration;
 mod failures;
 mod fibers;
@@ -427,11 +428,8 @@ pub fn threads(threads: u16) -> Arm {
 
 /// A folder for runs; in memory where the machine has such a place, because each trial is written to disk durably.
 pub fn scratch() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    match tempfile::tempdir_in(memory) {
-        Ok(folder) => folder,
-        Err(_) => tempfile::tempdir().unwrap(),
-    }
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    in_memory.or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// The document of a run that must come to its end.

@@ -174,7 +174,8 @@ impl Application {
             self.costs.accept_ns = each_ns.saturating_sub((cpu_ms * 1e6) as u64);
             self.costs.reactor_ns = self.costs.accept_ns;
             self.costs.front = Known::ProcessCpu;
-            self.assumptions.retain(|a| *a != Assumption::FrontAssumed);
+            self.assumptions
+                .retain(|a| !matches!(a, Assumption::FrontAssumed { .. }));
         }
         self
     }

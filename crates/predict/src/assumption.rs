@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::costs::{ASSUMED_FRONT_NS, Costs, Known};
+use crate::calibrated;
+use crate::costs::{Costs, Known};
 use crate::recorded::{Patterns, Request};
 use crate::server::Kind;
 use crate::stations::Lock;
@@ -27,7 +28,11 @@ pub enum Assumption {
         one_in: Option<u32>,
     },
     QueueUnknown,
-    FrontAssumed,
+    FrontAssumed {
+        us: u64,
+        /// `puma 6.6.0 on Ruby 3.3.8`.
+        measured_with: Option<String>,
+    },
     HandOverUnknown,
     ColdAsTraced,
     /// A lock of each process is simulated.
@@ -127,12 +132,17 @@ impl fmt::Display for Assumption {
                 "no proxy set X-Request-Start: the model takes the instant at which a thread began a request for its arrival, \
                  so that the self-check does not see the time in a queue before"
             ),
-            Self::FrontAssumed => write!(
-                to,
-                "accepting a connection takes {} µs of the server's own threads: a usual value, because the recording does not hold \
-                 it; powerband trace --gvl --keep, while the server has traffic, records it into the same folder",
-                ASSUMED_FRONT_NS / 1_000
-            ),
+            Self::FrontAssumed { us, measured_with } => {
+                let with = measured_with.as_ref().map_or_else(
+                    || "a usual value".to_owned(),
+                    |with| format!("as measured with {with} and a trivial application"),
+                );
+                write!(
+                    to,
+                    "accepting a connection takes {us} µs of the server's own threads: {with}, because the recording does not hold it; \
+                     powerband trace --gvl --keep, while the server has traffic, records it into the same folder"
+                )
+            }
             Self::BusyWorkersWait => write!(
                 to,
                 "wait_for_less_busy_worker has the default of Puma 6: a worker that serves a request waits up to 5 ms for a less busy one \
@@ -274,7 +284,10 @@ pub(crate) fn taken_for_granted(
         found.push(Assumption::QueueUnknown);
     }
     if costs.front == Known::Assumed {
-        found.push(Assumption::FrontAssumed);
+        found.push(Assumption::FrontAssumed {
+            us: costs.accept_ns / 1_000,
+            measured_with: calibrated::of(&traced.server).measured_with,
+        });
     }
     if matches!(traced.server.kind, Kind::Puma { major: 6, .. }) {
         found.push(Assumption::BusyWorkersWait);

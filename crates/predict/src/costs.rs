@@ -2,10 +2,7 @@
 
 use crate::recorded::Request;
 use crate::server_overhead::ServerOverhead;
-use crate::{Cold, ProcessTrace, Server, front, hand_over};
-
-/// Where nothing was measured: an accept, a turn of the reactor. Traces of Puma 6.6 have 50 to 80 µs.
-pub(crate) const ASSUMED_FRONT_NS: u64 = 60_000;
+use crate::{Cold, ProcessTrace, Server, calibrated, front, hand_over};
 
 /// Where a cost is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +11,7 @@ pub enum Known {
     Events,
     /// From the CPU time of the server's processes, which the caller measured.
     ProcessCpu,
-    /// Nothing says it: a usual value.
+    /// Nothing says it: as measured of a trivial application.
     Assumed,
 }
 
@@ -48,23 +45,27 @@ pub(crate) fn costs(
     let hand_over_ns = hand_over::typical_ns(found.collect());
     let traces = || processes.iter().filter_map(|p| p.trace.as_ref());
     let seen = front::from_traces(traces());
+    let calibrated = calibrated::of(server);
     let records = processes.iter().flat_map(|p| &p.flight.records);
     let records = records.filter(|record| !record.job);
     let (accept_ns, reactor_ns, from) = match seen {
         Some(front) => (front.accept_ns, front.reactor_ns, Known::Events),
-        None => (ASSUMED_FRONT_NS, ASSUMED_FRONT_NS, Known::Assumed),
+        None => (calibrated.accept_ns, calibrated.reactor_ns, Known::Assumed),
     };
     let count = taken.len().max(1) as u64;
     let mean = |of: fn(&Request) -> u64| taken.iter().map(of).sum::<u64>() / count;
     let learnt = ServerOverhead::learnt(traces());
     let around_learnt = learnt.is_some();
-    let overhead = learnt.unwrap_or_else(|| match server.has_threads() {
-        true => ServerOverhead::puma(ServerOverhead::address_ns(
-            mean(|request| request.parse_ns),
-            mean(|request| request.server_ns),
-            mean(|request| request.server_wait_ns),
-        )),
-        false => {
+    let overhead = learnt.unwrap_or_else(|| match calibrated.around {
+        Some(around) => {
+            let address_ns = around.address_ns(
+                mean(|request| request.parse_ns),
+                mean(|request| request.server_ns),
+                mean(|request| request.server_wait_ns),
+            );
+            around.with_address(address_ns)
+        }
+        None => {
             let parse_ns = mean(|request| request.parse_ns.min(request.server_ns));
             let server_ns = mean(|request| request.server_ns);
             ServerOverhead::plain(parse_ns, server_ns - parse_ns)

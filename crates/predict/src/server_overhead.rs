@@ -15,43 +15,47 @@ pub(crate) struct ServerOverhead {
 }
 
 /// A thread is not made in less, nor is it a matter of milliseconds.
-const LEAST_ADDRESS_NS: u64 = 15_000;
+pub(crate) const LEAST_ADDRESS_NS: u64 = 15_000;
 const MOST_ADDRESS_NS: u64 = 3_000_000;
 /// Fewer say too little.
 const LEAST: usize = 50;
 
 impl ServerOverhead {
-    /// As traces of Puma 6.6 on Ruby 3.3 have it, in microseconds: it looks whether the request is there already, reads and
-    /// parses it, asks for the peer's address, and calls the application; then writes, with the GVL, closes, and looks for work. Which
-    /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did. For the address Ruby
-    /// makes a thread each time, which takes `address_ns`, and much longer where cores are busy.
-    pub fn puma(address_ns: u64) -> Self {
-        let us = 1_000;
-        Self {
-            before: vec![
-                Piece::Held(15 * us),
-                Piece::Away(4 * us),
-                Piece::Held(110 * us),
-                Piece::Away(address_ns),
-                Piece::Held(25 * us),
-            ],
-            after: vec![
-                Piece::Held(160 * us),
-                Piece::Answer,
-                Piece::Away(20 * us),
-                Piece::Held(10 * us),
-            ],
-        }
+    /// A course that was measured: which waits there are counts; how long it holds the GVL is scaled to what each request's thread did.
+    /// A wait of no length before the application is for the peer's address, for which Ruby makes a thread each time: see
+    /// [`ServerOverhead::with_address`].
+    pub fn of(before: Vec<Piece>, after: Vec<Piece>) -> Self {
+        Self { before, after }
     }
 
-    /// Where nothing but means is known: parsing, by the clock, is holding the GVL, that wait, and a turn at the GVL, which is
-    /// one of the four that the serving thread takes outside the application.
-    pub fn address_ns(parse_ns: u64, server_held_ns: u64, server_gvl_wait_ns: u64) -> u64 {
-        let plain = Self::puma(0);
-        let own: u64 = plain.before.iter().chain(&plain.after).map(held).sum();
-        let parsing: u64 = plain.before[2..].iter().map(held).sum();
-        let held_ns = server_held_ns * parsing / own;
-        let found = parse_ns.saturating_sub(held_ns + server_gvl_wait_ns / 4);
+    /// Before and after the application.
+    pub fn parts(&self) -> (&[Piece], &[Piece]) {
+        (&self.before, &self.after)
+    }
+
+    /// The same with the wait for the peer's address, where there is one.
+    #[must_use]
+    pub fn with_address(mut self, address_ns: u64) -> Self {
+        let mut pieces = self.before.iter_mut();
+        if let Some(piece) = pieces.rfind(|piece| **piece == Piece::Away(0)) {
+            *piece = Piece::Away(address_ns);
+        }
+        self
+    }
+
+    /// How long that takes, which is much longer where cores are busy, where nothing but means is known: parsing, by the clock, is holding
+    /// the GVL, that wait, and a turn at the GVL, which is one of those that the serving thread takes outside the application.
+    pub fn address_ns(&self, parse_ns: u64, server_held_ns: u64, server_gvl_wait_ns: u64) -> u64 {
+        let pieces = || self.before.iter().chain(&self.after);
+        let is_away = |piece: &&Piece| matches!(piece, Piece::Away(_));
+        let turns = 1 + pieces().filter(is_away).count() as u64;
+        // The first wait is for the request itself.
+        let first = self.before.iter().position(|piece| is_away(&piece));
+        let parses = first.map_or(0, |first| first + 1);
+        let own: u64 = pieces().map(held).sum();
+        let parsing: u64 = self.before[parses..].iter().map(held).sum();
+        let held_ns = server_held_ns * parsing / own.max(1);
+        let found = parse_ns.saturating_sub(held_ns + server_gvl_wait_ns / turns);
         found.clamp(LEAST_ADDRESS_NS, MOST_ADDRESS_NS)
     }
 
@@ -226,9 +230,18 @@ impl Gap {
 mod tests {
     use super::*;
 
+    /// As a trace of Puma 6.6 has it.
+    fn puma() -> ServerOverhead {
+        let (held, away) = (|us: u64| Piece::Held(us * 1_000), |us: u64| Piece::Away(us * 1_000));
+        ServerOverhead::of(
+            vec![held(15), away(4), held(110), away(0), held(25)],
+            vec![held(160), Piece::Answer, away(20), held(10)],
+        )
+    }
+
     #[test]
     fn what_is_held_is_scaled_and_waits_are_not() {
-        let (before, after) = ServerOverhead::puma(100_000).scaled(640_000);
+        let (before, after) = puma().with_address(100_000).scaled(640_000);
         let (held, away) = (Piece::Held, Piece::Away);
         assert_eq!(
             before,
@@ -244,7 +257,7 @@ mod tests {
             after,
             [held(320_000), Piece::Answer, away(20_000), held(20_000)]
         );
-        assert_eq!(ServerOverhead::puma(100_000).scaled(0), (vec![], vec![]));
+        assert_eq!(puma().scaled(0), (vec![], vec![]));
         let plain = ServerOverhead::plain(30, 10).scaled(80);
         assert_eq!(plain, (vec![held(60)], vec![held(20)]));
     }
@@ -254,11 +267,8 @@ mod tests {
     #[test]
     fn what_parsing_waited_for_is_what_is_left_of_it() {
         let us = 1_000;
-        assert_eq!(
-            ServerOverhead::address_ns(800 * us, 640 * us, 400 * us),
-            430 * us
-        );
-        assert_eq!(ServerOverhead::address_ns(0, 640 * us, 0), LEAST_ADDRESS_NS);
+        assert_eq!(puma().address_ns(800 * us, 640 * us, 400 * us), 430 * us);
+        assert_eq!(puma().address_ns(0, 640 * us, 0), LEAST_ADDRESS_NS);
     }
 
     #[test]

@@ -51,6 +51,7 @@ mod tried;
 mod validation;
 mod verdict_page;
 mod why_not;
+mod windows;
 mod worth;
 
 pub use advise_page::advise_page;

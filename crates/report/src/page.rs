@@ -7,7 +7,8 @@ use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
-    pod, predicted, rates, request_time, since, so_far, steps, tables, tried, why_not, worth,
+    pod, predicted, rates, request_time, since, so_far, steps, tables, tried, why_not, windows,
+    worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -180,17 +181,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     if failed > 0 {
         let _ = write!(text, "; {failed} more failed");
     }
-    if plan.timing.saturation_s > 0.0 {
-        let _ = write!(
-            text,
-            ". Windows of a trial: {:.1} s at full load, {:.1} s at the rate of the latency",
-            plan.timing.saturation_s, plan.timing.objective_s
-        );
-    }
-    if let Some(known) = &document.known {
-        let sentence = sentence_case(&known.sentence(plan.timing.saturation_s));
-        let _ = write!(text, ". {sentence}");
-    }
+    text.push_str(&windows::sentences(document));
     let _ = write!(
         text,
         ". Throughput: {}.",

@@ -28,6 +28,8 @@ pub struct Confirmation {
     /// Seconds of windows, in all blocks together, that count enough requests to prove the latency limit; `None` where there is
     /// none, or where the comparison has begun.
     pub proving_s: Option<f64>,
+    /// Windows are no shorter than this, seconds, however little noise there is.
+    pub shortest_s: f64,
     /// What a trial of each of the former costs in addition to its windows, seconds, together.
     pub always_s: f64,
     /// The same of the second finalist.
@@ -73,21 +75,73 @@ impl Confirmation {
             return self;
         };
         let longer = Confirmation { window_s, ..self };
-        // A longer window allows a longer warm-up.
-        let warmup_s = timing(window_s).warmup_max_s - timing(self.window_s).warmup_max_s;
-        let trials = f64::from(self.blocks * self.arms());
-        match longer.seconds() + trials * warmup_s <= left_s {
+        match longer.seconds_after(self.window_s) <= left_s {
             true => longer,
             false => self,
         }
     }
 
-    /// The richest that fits, with room for the search of rates if possible. Where nothing fits, the poorest: fewer blocks would
-    /// never decide.
-    pub fn fitted(self, left_with_search_s: f64, left_s: f64) -> Confirmation {
-        let least = self
-            .least_blocks
-            .clamp(self.done.min(self.blocks), self.blocks);
+    /// Seconds that it takes, where trials with windows of so many have shown what their warm-up takes.
+    fn seconds_after(&self, window_s: f64) -> f64 {
+        // A longer window allows a longer warm-up.
+        let warmup_s = timing(self.window_s).warmup_max_s - timing(window_s).warmup_max_s;
+        let blocks = self.blocks.saturating_sub(self.done);
+        self.seconds() + f64::from(blocks * self.arms()) * warmup_s.max(0.0)
+    }
+
+    /// The length by the noise, no longer than there is time for; `needed_s` find the margin.
+    pub fn window_by_noise(&self, needed_s: f64, left_s: f64) -> f64 {
+        let needed_s = needed_s.clamp(self.shortest_in(self.blocks), MOST_WINDOW_S);
+        let blocks = f64::from(self.blocks.saturating_sub(self.done).max(1));
+        let spare_s = (left_s - self.seconds()) / blocks / f64::from(self.arms());
+        // A trial has two windows, and each second of theirs may make its warm-up longer by another.
+        needed_s.min(self.window_s + spare_s.max(0.0) / 4.0)
+    }
+
+    /// The shortest windows of so many blocks: those that prove the latency limit stay that long.
+    fn shortest_in(&self, blocks: u32) -> f64 {
+        let proving = self.proving_s.map(|all_s| {
+            let proving_s = proving_window_s(all_s, blocks);
+            proving_s.map_or(self.window_s, |proving_s| proving_s.min(self.window_s))
+        });
+        self.shortest_s.max(proving.unwrap_or(0.0))
+    }
+
+    /// Of the numbers of blocks that it may have, the one that finds the margin in the least time; `None` where there is no time for it.
+    fn enough(&self, left_s: f64, needed_s: &dyn Fn(u32) -> Option<f64>) -> Option<Confirmation> {
+        let shapes = (self.least()..=self.blocks).filter_map(|blocks| {
+            let needed_s = needed_s(blocks).filter(|_| self.may_vary)?;
+            let window_s = needed_s.max(self.shortest_in(blocks));
+            let shape = Confirmation {
+                blocks,
+                window_s,
+                ..*self
+            };
+            let fits = window_s <= MOST_WINDOW_S && shape.seconds_after(self.window_s) <= left_s;
+            fits.then_some(shape)
+        });
+        shapes.min_by(|one, other| one.seconds().total_cmp(&other.seconds()))
+    }
+
+    /// The fewest blocks.
+    fn least(&self) -> u32 {
+        self.least_blocks
+            .clamp(self.done.min(self.blocks), self.blocks)
+    }
+
+    /// As many blocks with windows of such a length as find the margin by the noise seen, where there is time for that: `needed_s` is
+    /// the length for a number of blocks, `None` where too little showed the noise. Else the richest that fits, with room for the
+    /// search of rates if possible. Where nothing fits, the poorest: fewer blocks would never decide.
+    pub fn fitted(
+        self,
+        left_with_search_s: f64,
+        left_s: f64,
+        needed_s: &dyn Fn(u32) -> Option<f64>,
+    ) -> Confirmation {
+        if let Some(enough) = self.enough(left_with_search_s, needed_s) {
+            return enough.proving(left_s);
+        }
+        let least = self.least();
         let mut shapes: Vec<Confirmation> = (least..=self.blocks)
             .rev()
             .map(|blocks| Confirmation { blocks, ..self })
@@ -101,7 +155,15 @@ impl Confirmation {
         }
         let fits = |left_s: f64| shapes.iter().find(|shape| shape.seconds() <= left_s);
         if let Some(shape) = fits(left_with_search_s).or_else(|| fits(left_s)) {
-            return shape.proving(left_s);
+            let window_s = match needed_s(shape.blocks).filter(|_| self.may_vary) {
+                Some(needed_s) => shape.window_by_noise(needed_s, left_with_search_s),
+                None => shape.window_s,
+            };
+            let longer = Confirmation {
+                window_s: window_s.max(shape.window_s),
+                ..*shape
+            };
+            return longer.proving(left_s);
         }
         let poorest = shapes.pop().unwrap_or(self);
         let blocks = f64::from(poorest.blocks.saturating_sub(poorest.done).max(1));
@@ -130,12 +192,15 @@ mod tests {
         window_s: 3.0,
         may_vary: true,
         proving_s: None,
+        shortest_s: 2.0,
         always_s: 20.0,
         second_s: 10.0,
     };
 
+    const UNKNOWN: fn(u32) -> Option<f64> = |_| None;
+
     fn fitted(left_with_search_s: f64, left_s: f64) -> (u32, bool, f64) {
-        let found = PLANNED.fitted(left_with_search_s, left_s);
+        let found = PLANNED.fitted(left_with_search_s, left_s, &UNKNOWN);
         (found.blocks, found.second, found.window_s)
     }
 
@@ -159,7 +224,7 @@ mod tests {
             ..PLANNED
         };
         assert_eq!(limited.seconds(), 192.0);
-        let window_s = |of: Confirmation, left_s| of.fitted(192.0, left_s).window_s;
+        let window_s = |of: Confirmation, left_s| of.fitted(192.0, left_s, &UNKNOWN).window_s;
         assert_eq!(window_s(limited, 216.0 + 24.0), 4.0);
         assert_eq!(window_s(limited, 215.0 + 24.0), 3.0);
         let proving = |all_s| Confirmation {
@@ -175,6 +240,69 @@ mod tests {
         assert_eq!(window_s(fixed, 900.0), 3.0);
     }
 
+    /// A block of three takes 48 s with windows of 3 s, and 6 s more or less with each second more or less.
+    #[test]
+    fn blocks_and_windows_follow_the_noise() {
+        let by_noise = |left_s, needed_s: fn(u32) -> Option<f64>| {
+            let found = PLANNED.fitted(left_s, left_s, &needed_s);
+            (found.blocks, found.second, found.window_s)
+        };
+        // Little noise: six blocks with the shortest windows take the least time.
+        assert_eq!(by_noise(900.0, |_| Some(0.5)), (6, true, 2.0));
+        // Six blocks need windows that are so much longer that nine take less time.
+        let falling = |blocks| Some(if blocks < 9 { 20.0 } else { 4.0 });
+        assert_eq!(by_noise(900.0, falling), (9, true, 4.0));
+        // Nothing finds the margin in time: nine blocks take 432 s, and 27 trials share the other 108.
+        let (blocks, second, window_s) = by_noise(540.0, |_| Some(29.0));
+        assert!(
+            (blocks, second) == (9, true) && (window_s - 4.0).abs() < 1e-9,
+            "{window_s}"
+        );
+        let asked = Confirmation {
+            may_vary: false,
+            ..PLANNED
+        };
+        assert_eq!(asked.fitted(900.0, 900.0, &|_| Some(0.5)).window_s, 3.0);
+    }
+
+    /// 12 s of windows prove the limit: 2 s in each of six blocks, and noise alone would ask for less in each.
+    #[test]
+    fn windows_that_prove_the_limit_stay_long_enough() {
+        let limited = |all_s| Confirmation {
+            proving_s: Some(all_s),
+            shortest_s: 0.5,
+            ..PLANNED
+        };
+        let window_s = |all_s, left_s| {
+            let found = limited(all_s).fitted(left_s, left_s, &|_| Some(0.1));
+            (found.blocks, found.window_s)
+        };
+        assert_eq!(window_s(12.0, 900.0), (6, 2.0));
+        // They are not long enough yet, and there is no time.
+        assert_eq!(window_s(27.0, 300.0), (6, 3.0));
+    }
+
+    /// Three of nine blocks are done, and six of two arms with windows of 3 s take 192 s.
+    #[test]
+    fn the_other_blocks_have_windows_by_the_noise_of_the_first() {
+        let begun = Confirmation {
+            done: 3,
+            second: false,
+            ..PLANNED
+        };
+        assert_eq!(begun.seconds(), 192.0);
+        assert_eq!(begun.window_by_noise(1.0, 900.0), 2.0);
+        assert_eq!(begun.window_by_noise(3.5, 900.0), 3.5);
+        assert_eq!(begun.window_by_noise(99.0, 9e3), MOST_WINDOW_S);
+        // Each of twelve trials may take 4 s more, half of them for the warm-up.
+        assert!((begun.window_by_noise(9.0, 240.0) - 4.0).abs() < 1e-9);
+        assert_eq!(
+            begun.window_by_noise(9.0, 0.0),
+            3.0,
+            "no time is no reason for less"
+        );
+    }
+
     /// A resumed run keeps the blocks and the arms that were measured.
     #[test]
     fn what_an_earlier_sitting_measured_stays() {
@@ -187,17 +315,17 @@ mod tests {
             ..PLANNED
         };
         assert_eq!(resumed.seconds(), 2.0 * 48.0);
-        let found = resumed.fitted(60.0, 60.0);
+        let found = resumed.fitted(60.0, 60.0, &UNKNOWN);
         assert_eq!((found.blocks, found.arms()), (9, 3));
-        assert_eq!(resumed.fitted(0.0, -5.0).blocks, 9);
+        assert_eq!(resumed.fitted(0.0, -5.0, &UNKNOWN).blocks, 9);
     }
 
     /// The one that was left out cannot come back, and a slow arm costs what it costs.
     #[test]
     fn more_arms_take_part_only_where_the_whole_comparison_still_fits() {
-        let dropped = PLANNED.fitted(200.0, 200.0);
+        let dropped = PLANNED.fitted(200.0, 200.0, &UNKNOWN);
         assert!(!dropped.second && !dropped.has_room(&[PLANNED.second_s], 200.0));
-        let all = PLANNED.fitted(600.0, 600.0);
+        let all = PLANNED.fitted(600.0, 600.0, &UNKNOWN);
         assert!(all.has_room(&[10.0], 600.0));
         assert!(!all.has_room(&[20.0], 600.0) && !all.has_room(&[10.0, 1.0], 600.0));
     }
@@ -208,6 +336,6 @@ mod tests {
             may_vary: false,
             ..PLANNED
         };
-        assert_eq!(asked.fitted(0.0, 10.0).window_s, 3.0);
+        assert_eq!(asked.fitted(0.0, 10.0, &UNKNOWN).window_s, 3.0);
     }
 }

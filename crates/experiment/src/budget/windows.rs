@@ -115,13 +115,8 @@ mod tests {
             rate_per_s: 700.0,
         };
         let windows = |seen: Seen, allowed| Windows::of(&seen, 0.03, allowed);
-        assert_eq!(
-            windows(quiet, None),
-            Windows {
-                short_s: 2.0,
-                good_s: 2.0
-            }
-        );
+        let found = windows(quiet, None);
+        assert!((found.short_s - 2.0).abs() < 1e-9 && found.good_s == found.short_s);
         let noisy = Seen {
             log_ratio: Some(0.06),
             ..quiet
@@ -156,12 +151,9 @@ mod tests {
             },
             Some(0.01),
         );
-        assert_eq!(
-            late,
-            Windows {
-                short_s: 2.0,
-                good_s: 5.0
-            }
+        assert!(
+            (late.short_s - 2.0).abs() < 1e-9 && late.good_s == 5.0,
+            "{late:?}"
         );
     }
     /// Ten pairs of an earlier run outweigh the one of the pilot; before it they alone count.

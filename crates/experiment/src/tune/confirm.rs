@@ -1,6 +1,7 @@
 //! The finalists meet the baseline on fresh blocks; steps of the path join them when the budget has room.
 
 mod arms;
+mod by_noise;
 
 use super::choose::Finalists;
 use super::{path, unconfirmed};
@@ -73,6 +74,9 @@ pub fn confirm(
     let mut done = 0;
     for look in looks {
         while done < look.blocks {
+            if done == by_noise::FIRST_BLOCKS {
+                by_noise::retime(procedure, &arms);
+            }
             done += 1;
             procedure.block(Stage::Confirm, done, plan.blocks, &arms)?;
             give_up(procedure, &arms[..2])?;
@@ -177,14 +181,17 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         window_s: plan.timing.saturation_s,
         may_vary: experiment.window.is_none(),
         proving_s: proving_s(plan).filter(|_| !begun && has_one_look),
+        shortest_s: by_noise::shortest_s(procedure),
         always_s: arms[..always].iter().map(cost_s).sum(),
         second_s: arms.get(always).map_or(0.0, cost_s),
     };
     let asked = experiment.blocks.is_some();
     let left_s = budget_s - procedure.elapsed_s();
     let with_search_s = path::left_s(procedure).unwrap_or(left_s);
-    let fitted = planned.fitted(with_search_s, left_s);
+    let needed_s = |blocks| by_noise::needed_s(procedure, blocks).filter(|_| !begun);
+    let fitted = planned.fitted(with_search_s, left_s, &needed_s);
     let over_s = fitted.seconds() - left_s;
+    by_noise::note(procedure, &planned, &fitted);
     let plan = &mut procedure.store.document.plan;
     plan.blocks = fitted.blocks;
     let room = Room(Some((fitted, with_search_s)));

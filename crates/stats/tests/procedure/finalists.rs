@@ -2,6 +2,7 @@
 
 use crate::experiments;
 use crate::machine::Machine;
+use crate::windows;
 use stats::{Second, Verdict, left_over};
 
 /// What is claimed of two finalists that were confirmed together.
@@ -16,7 +17,7 @@ pub struct Claimed {
 }
 
 /// Of runs whose finalists differ from the baseline by these effects, those in which `counts` holds of what is claimed. The
-/// blocks are fresh ones, so what chose the finalists plays no part. As in `false_positives` the margin is all but closed.
+/// blocks are fresh ones, so what chose the finalists plays no part; their windows follow the noise. As in `false_positives` the margin is all but closed.
 pub fn count_claims(
     machine: Machine,
     blocks: u32,
@@ -27,10 +28,10 @@ pub fn count_claims(
 ) -> u32 {
     let plan = experiments::plan(blocks);
     let last = plan[plan.len() - 1];
+    let by_noise = windows::Plan::of(blocks);
     experiments::count(runs, seed, machine, |host, rng| {
-        let measured: Vec<Vec<f64>> = (0..blocks)
-            .map(|_| host.block(&[0.0, effects[0], effects[1]], rng))
-            .collect();
+        let arms = [0.0, effects[0], effects[1]];
+        let (measured, _) = windows::blocks(&by_noise, machine, &arms, host, rng);
         let judged = |base: usize, arm: usize| {
             let pairs = measured.iter().map(|at| (at[base].exp(), at[arm].exp()));
             experiments::judge(&pairs.collect::<Vec<_>>(), &plan, 1e-6, 0.0).verdict

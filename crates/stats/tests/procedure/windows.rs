@@ -51,7 +51,38 @@ pub struct Confirmed {
     pub windows_s: f64,
 }
 
-/// A race of four arms in two blocks, then the confirmation of a candidate that is better by `effect`.
+/// A race of two blocks of the arms with these effects and of two that are like them, then the blocks of the confirmation of the arms;
+/// and the seconds of its windows.
+pub fn blocks(
+    plan: &Plan,
+    machine: Machine,
+    effects: &[f64],
+    host: &mut Host,
+    rng: &mut Pcg64,
+) -> (Vec<Vec<f64>>, f64) {
+    let raced = [effects, &effects[..2]].concat();
+    let mut race = |rng: &mut Pcg64| -> Vec<Option<f64>> {
+        host.block(&raced, rng).into_iter().map(Some).collect()
+    };
+    let raced = Scatter::two_way(&[race(rng), race(rng)]).in_one_second(MACHINE_WINDOW_S);
+    let mut length_s = plan.length_s(raced);
+    let mut windows_s = 0.0;
+    let mut measured: Vec<Vec<f64>> = Vec::new();
+    for block in 0..plan.blocks() {
+        if block == FIRST_BLOCKS {
+            let of_block = |at: &Vec<f64>| at.iter().copied().map(Some).collect();
+            let first: Vec<Vec<Option<f64>>> = measured.iter().map(of_block).collect();
+            let own = Scatter::two_way(&first).in_one_second(length_s);
+            length_s = plan.length_s(raced.and(own));
+        }
+        host.noise = machine.noise * (MACHINE_WINDOW_S / length_s).sqrt();
+        measured.push(host.block(effects, rng));
+        windows_s += length_s;
+    }
+    (measured, windows_s)
+}
+
+/// The confirmation of a candidate that is better by `effect`.
 pub fn confirm(
     plan: &Plan,
     machine: Machine,
@@ -60,25 +91,7 @@ pub fn confirm(
     rng: &mut Pcg64,
 ) -> Confirmed {
     let mut host = Host::new(machine, rng);
-    let mut race = |rng: &mut Pcg64| -> Vec<Option<f64>> {
-        let arms = [0.0, effect, effect / 2.0, -effect];
-        host.block(&arms, rng).into_iter().map(Some).collect()
-    };
-    let raced = Scatter::two_way(&[race(rng), race(rng)]).in_one_second(MACHINE_WINDOW_S);
-    let mut length_s = plan.length_s(raced);
-    let mut windows_s = 0.0;
-    let mut measured: Vec<[f64; 2]> = Vec::new();
-    for block in 0..plan.blocks() {
-        if block == FIRST_BLOCKS {
-            let blocks: Vec<_> = measured.iter().map(|at| at.map(Some).to_vec()).collect();
-            let own = Scatter::two_way(&blocks).in_one_second(length_s);
-            length_s = plan.length_s(raced.and(own));
-        }
-        host.noise = machine.noise * (MACHINE_WINDOW_S / length_s).sqrt();
-        let both = host.block(&[0.0, effect], rng);
-        measured.push([both[0], both[1]]);
-        windows_s += length_s;
-    }
+    let (measured, windows_s) = blocks(plan, machine, &[0.0, effect], &mut host, rng);
     let pairs: Vec<(f64, f64)> = measured
         .iter()
         .map(|at| (at[0].exp(), at[1].exp()))

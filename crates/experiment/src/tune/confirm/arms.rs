@@ -129,6 +129,7 @@ mod tests {
             window_s: 1.0,
             may_vary: false,
             proving_s: None,
+            shortest_s: 2.0,
             always_s: 2.0,
             second_s: 1.0,
         };

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "etc"
+require "fileutils"
+require "socket"
+require "tmpdir"
+
+# One server with the trivial application and the agent, for as long as the block runs.
+class Site
+  # Below any queue: costs are of requests that come alone.
+  RATE_PER_S = 150
+  TRACE_S = 6
+  BINARY = ENV.fetch("POWERBAND_BINARY") { File.expand_path("../../target/release/powerband", __dir__) }
+
+  attr_reader :folder
+
+  # Gems of `gems` take the place of installed ones.
+  def self.open(name, gems)
+    site = new(name, gems)
+    yield site
+  ensure
+    site&.close
+  end
+
+  def initialize(name, gems)
+    @folder = Dir.mktmpdir("bench-server-")
+    @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
+    environment = gems ? { "GEM_PATH" => "#{gems}:#{Gem.path.join(':')}" } : {}
+    command = [BINARY, "run", "--flight-dir", "#{folder}/flight", "--", *words(name)]
+    @pid = Process.spawn(environment, *command, chdir: __dir__, out: "#{folder}/log", err: %i[child out])
+    sleep 0.1 until answers? || ended?
+    abort "bench/server: #{name} ended: #{File.read("#{folder}/log")}" if ended?
+  end
+
+  # Traces all threads while requests come, once the server is warm.
+  def trace
+    load(2)
+    client = Thread.new { load(TRACE_S + 2) }
+    run("trace", "--gvl", "#{folder}/flight", "--for", "#{TRACE_S}s", "--keep", "--output", "#{folder}/trace.json")
+    client.join
+    nil
+  end
+
+  # CPU time of the server's processes for the requests that its flight files have, nanoseconds.
+  def cpu_ns
+    before = ticks
+    load(TRACE_S)
+    (ticks - before) * 1_000_000_000 / Etc.sysconf(Etc::SC_CLK_TCK)
+  end
+
+  def close
+    Process.kill(:TERM, @pid)
+    Process.wait(@pid)
+    FileUtils.remove_entry(folder)
+  end
+
+  private
+
+  def words(name)
+    case name
+    when "puma" then ["puma", "-t", "3:3", "-b", "tcp://127.0.0.1:#{@port}"]
+    when "unicorn" then ["unicorn", "-l", "127.0.0.1:#{@port}", "-E", "none"]
+    end
+  end
+
+  def load(seconds)
+    run("load", "http://127.0.0.1:#{@port}/", "--rate", RATE_PER_S.to_s, "--duration", "#{seconds}s")
+  end
+
+  def run(*words)
+    system(BINARY, *words, "--quiet", out: File::NULL, exception: true)
+  end
+
+  def ticks
+    # utime and stime are the twelfth and thirteenth after the name.
+    tree(@pid).sum { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[11, 2].sum(&:to_i) }
+  end
+
+  def tree(pid)
+    [pid] + File.read("/proc/#{pid}/task/#{pid}/children").split.flat_map { |child| tree(Integer(child)) }
+  end
+
+  def answers?
+    TCPSocket.open("127.0.0.1", @port) do |socket|
+      socket.write("GET / HTTP/1.0\r\n\r\n")
+      socket.read.include?("200 OK")
+    end
+  rescue SystemCallError
+    false
+  end
+
+  def ended? = !Process.wait(@pid, Process::WNOHANG).nil?
+end
