@@ -14,15 +14,16 @@ class Site
 
   attr_reader :folder
 
-  # Gems of `gems` take the place of installed ones.
-  def self.open(name, gems)
-    site = new(name, gems)
+  # Gems of `gems` take the place of installed ones. `strict`: a load that a busy machine spoiled ends the program.
+  def self.open(name, gems, strict:)
+    site = new(name, gems, strict)
     yield site
   ensure
     site&.close
   end
 
-  def initialize(name, gems)
+  def initialize(name, gems, strict)
+    @strict = strict
     @folder = Dir.mktmpdir("bench-server-")
     @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
     environment = gems ? { "GEM_PATH" => "#{gems}:#{Gem.path.join(':')}" } : {}
@@ -33,12 +34,11 @@ class Site
   end
 
   # Traces all threads while requests come, once the server is warm.
-  def trace
+  def trace(kept:)
     load(2)
-    client = Thread.new { load(TRACE_S + 2) }
+    client = Thread.new { load(TRACE_S + 2, *("--keep-alive" if kept)) }
     run("trace", "--gvl", "#{folder}/flight", "--for", "#{TRACE_S}s", "--keep", "--output", "#{folder}/trace.json")
     client.join
-    nil
   end
 
   # CPU time of the server's processes for the requests that its flight files have, nanoseconds.
@@ -63,12 +63,13 @@ class Site
     end
   end
 
-  def load(seconds)
-    run("load", "http://127.0.0.1:#{@port}/", "--rate", RATE_PER_S.to_s, "--duration", "#{seconds}s")
+  def load(seconds, *words)
+    run("load", "http://127.0.0.1:#{@port}/", "--rate", RATE_PER_S.to_s, "--duration", "#{seconds}s", *words)
   end
 
   def run(*words)
-    system(BINARY, *words, "--quiet", out: File::NULL, exception: true)
+    done = system(BINARY, *words, "--quiet", out: File::NULL)
+    abort "bench/server: powerband #{words.first} failed" if @strict && !done
   end
 
   def ticks

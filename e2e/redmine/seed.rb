@@ -30,9 +30,10 @@ class RedmineSeed
     projects.each { |project| add_wiki(project) }
   end
 
-  # Leaves one file, with nothing in a write-ahead log.
+  # Of SQLite it leaves one file, with nothing in a write-ahead log.
   def close
-    ActiveRecord::Base.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection = ActiveRecord::Base.connection
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") if connection.adapter_name == "SQLite"
     ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
   end
 

@@ -98,7 +98,7 @@ mod tests {
         let document = crate::sample::document("tune");
         let experiment = tuned(1, |_| ());
         let known = of(std::slice::from_ref(&document), &experiment).unwrap();
-        assert_eq!(known.runs, [document.id.clone()]);
+        assert_eq!(known.runs, std::slice::from_ref(&document.id));
         assert!(known.noise.unwrap().freedom >= 5, "{known:?}");
         assert!(known.around_windows_s.unwrap() > 0.0);
         let measured = document

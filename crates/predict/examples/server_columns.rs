@@ -1,4 +1,4 @@
-//! Columns of the table of calibrated servers, for `bench/server/run.rb`: `server_columns FLIGHT_DIR... [--cpu-ns N]`.
+//! Columns of the table of calibrated servers, for `bench/server/run.rb`: `server_columns FLIGHT_DIR... [--cpu-ns N | --kept FLIGHT_DIR...]`.
 
 #![allow(clippy::print_stdout, reason = "a program of the benchmarks")]
 
@@ -13,17 +13,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn columns(words: &[String]) -> Result<String, String> {
-    let flag = words.iter().position(|word| word == "--cpu-ns");
-    let cpu_ns = flag.map(|at| {
-        words
-            .get(at + 1)
-            .and_then(|n| n.parse().ok())
-            .ok_or("--cpu-ns needs a number")
-    });
-    let folders = &words[..flag.unwrap_or(words.len())];
-    let mut files: Vec<PathBuf> = Vec::new();
-    for folder in folders {
-        files.extend(flight::find(Path::new(folder)).map_err(|e| e.to_string())?);
-    }
-    predict::columns(&files, cpu_ns.transpose()?).map_err(|e| e.to_string())
+    let flag = |name: &str| words.iter().position(|word| word == name);
+    let (kept, cpu_ns) = (flag("--kept"), flag("--cpu-ns"));
+    let files = |words: &[String]| -> Result<Vec<PathBuf>, String> {
+        let found = words.iter().map(|word| flight::find(Path::new(word)));
+        let found: Result<Vec<Vec<PathBuf>>, _> = found.collect();
+        Ok(found.map_err(|e| e.to_string())?.concat())
+    };
+    let own = &words[..kept.or(cpu_ns).unwrap_or(words.len())];
+    let kept = kept.map_or(&[][..], |at| &words[at + 1..]);
+    let cpu_ns = cpu_ns.and_then(|at| words.get(at + 1)?.parse().ok());
+    predict::columns(&files(own)?, &files(kept)?, cpu_ns).map_err(|e| e.to_string())
 }

@@ -100,7 +100,11 @@ impl<'t> Row<'t> {
                 self.server, self.version, self.ruby
             )),
             accept_ns: self.front_us.0 * US,
-            reactor_ns: self.front_us.1 * US,
+            // Where hardly any connection came by it, its CPU time says nothing of one that does.
+            reactor_ns: match self.front_us.1 {
+                0 => USUAL_FRONT_NS,
+                us => us * US,
+            },
             around: around.map(|(before, after)| ServerOverhead::of(before, after)),
         }
     }
@@ -133,12 +137,17 @@ fn written(pieces: &[Piece], with_address: bool) -> String {
 }
 
 /// The columns of the table from `accept` on, from what processes left that served a trivial application: flight files with kept traces of
-/// all threads, or the CPU time of all the server's processes.
+/// all threads, or the CPU time of all the server's processes. `kept`: the former with connections that clients kept, for the reactor.
 ///
 /// # Errors
 /// Files that cannot be read; neither a kept trace nor the CPU time.
-pub fn columns(paths: &[PathBuf], process_cpu_ns: Option<u64>) -> Result<String, PredictError> {
-    let processes = reading::read(paths)?;
+pub fn columns(
+    paths: &[PathBuf],
+    kept: &[PathBuf],
+    process_cpu_ns: Option<u64>,
+) -> Result<String, PredictError> {
+    let (processes, kept) = (reading::read(paths)?, reading::read(kept)?);
+    let with_kept = front::from_traces(kept.iter().filter_map(|process| process.trace.as_ref()));
     let traces = || {
         processes
             .iter()
@@ -159,7 +168,7 @@ pub fn columns(paths: &[PathBuf], process_cpu_ns: Option<u64>) -> Result<String,
                 text,
                 "{}\t{}\t{}\t{}\t{requests}",
                 us(front.accept_ns),
-                us(front.reactor_ns),
+                us(with_kept.map_or(front.reactor_ns, |front| front.reactor_ns)),
                 written(before, true),
                 written(after, false)
             );

@@ -232,7 +232,10 @@ mod tests {
 
     /// As a trace of Puma 6.6 has it.
     fn puma() -> ServerOverhead {
-        let (held, away) = (|us: u64| Piece::Held(us * 1_000), |us: u64| Piece::Away(us * 1_000));
+        let (held, away) = (
+            |us: u64| Piece::Held(us * 1_000),
+            |us: u64| Piece::Away(us * 1_000),
+        );
         ServerOverhead::of(
             vec![held(15), away(4), held(110), away(0), held(25)],
             vec![held(160), Piece::Answer, away(20), held(10)],

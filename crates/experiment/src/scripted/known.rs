@@ -44,7 +44,8 @@ fn the_next_run_begins_with_what_is_known() {
     let script = script();
     let short = measured(&script, &asked(2, "7m", Some(known_of(&long))));
     assert!(first_of(&short, Stage::Race).contains(&answer));
-    assert_eq!(short.known.as_ref().unwrap().runs, [long.id.clone()]);
+    let known = short.known.as_ref().unwrap();
+    assert_eq!(known.runs, std::slice::from_ref(&long.id));
     let notes = script.notes();
     let said = |words: &str| notes.iter().any(|note| note.contains(words));
     assert!(

@@ -80,7 +80,6 @@ pub fn search(
             .objective
             .max_memory_bytes
             .map(|bytes| (bytes as f64).ln()),
-        ..Rules::default()
     };
     let seed = document.seed;
     let proposals = searched.proposals(document);
