@@ -60,7 +60,9 @@ class Beside
 
   def searched
     warn "bench/grid: #{name}: the search, #{budget}"
-    flags = ["--baseline", "workers=0,threads=3", "--budget", budget, "--window", WINDOW, "--blocks", BLOCKS]
+    # A search that knew the grid of an earlier sitting would find it again.
+    flags = ["--baseline", "workers=0,threads=3", "--budget", budget, "--window", WINDOW, "--blocks", BLOCKS,
+             "--earlier-runs", "false"]
     @powerband.run("search", "tune", *space.flags, *flags, "--seed", @seed.to_s)
   end
 

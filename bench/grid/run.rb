@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # `tune --knobs` against an exhaustive grid of the same space: `ruby bench/grid/run.rb`, or one or more of `synthetic storefront
-# redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is; RESUME=1 takes what an
+# redmine redmine-postgresql` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is;
+# RESUME=1 takes what an
 # earlier sitting of the same SEED has finished.
 # Writes results/NAME.md for each; see README.md in this folder.
 
@@ -24,7 +25,7 @@ $stdout.sync = true
 # By Ctrl-C the tool ends as by any other signal, and so does this.
 %w[INT TERM].each { |signal| trap(signal) { exit 130 } }
 
-APPLICATIONS = %w[synthetic storefront redmine].freeze
+APPLICATIONS = %w[synthetic storefront redmine redmine-postgresql].freeze
 unknown = ARGV - APPLICATIONS
 abort "bench/grid: no application #{unknown.join(', ')}; there are #{APPLICATIONS.join(', ')}" if unknown.any?
 
