@@ -148,7 +148,7 @@ fn unnamed(runs: &Path, kind: Kind) -> Failure {
 }
 
 /// The folder that runs are in.
-fn runs_folder(args: &ExperimentArgs) -> PathBuf {
+pub fn runs_folder(args: &ExperimentArgs) -> PathBuf {
     // What is wrong with the configuration matters once it is known which one it is.
     let request = asked::merged(args, None, None).map(|(request, _)| request);
     let runs = request.ok().and_then(|request| {

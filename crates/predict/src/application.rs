@@ -42,7 +42,7 @@ pub struct Application {
 }
 
 /// A process that was traced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     pub pid: u32,
     /// Field 22 of `/proc/<pid>/stat`.
@@ -50,6 +50,8 @@ pub struct Origin {
     pub parent_pid: u32,
     /// It runs, and these numbers are those that it has in `/proc`.
     pub runs_here: bool,
+    /// Its application's root folder, whichever the release.
+    pub application: String,
 }
 
 impl Origin {
@@ -60,6 +62,7 @@ impl Origin {
             start_ticks: header.start_ticks,
             parent_pid: header.parent_pid,
             runs_here: flight::runs_here(header),
+            application: process.application().to_owned(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod document;
+mod earlier;
 mod memory;
 mod unused;
 mod validate;
@@ -10,7 +11,7 @@ mod words;
 
 use crate::args::PredictArgs;
 use crate::count_bar::CountBar;
-use crate::{Failure, asked, output};
+use crate::{Failure, asked, output, resumed};
 use ::predict::{Application, Bench, Machine, PredictError, Question, WhatIf};
 use ask::Wanted;
 use std::path::{Path, PathBuf};
@@ -93,7 +94,12 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
         today: today.map_err(refused)?.pop(),
         memory: measured?,
     };
-    let document = document::document(&sources, &bench, &wanted, &question, &found);
+    let mut document = document::document(&sources, &bench, &wanted, &question, &found);
+    if !asks_what_if && !document.self_check.failed {
+        let runs = resumed::runs_folder(&args.validation.experiment);
+        let earlier = earlier::sentence(&document, bench.application(), &runs);
+        document.warnings.extend(earlier);
+    }
     if speech.json {
         output::json(&document)?;
     } else {

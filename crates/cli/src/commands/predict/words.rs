@@ -286,7 +286,7 @@ pub fn warnings(document: &Document) -> Vec<String> {
     said
 }
 
-fn words(size: Size) -> String {
+pub fn words(size: Size) -> String {
     let many = |count: u16, one: &str, more: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {more}"),

@@ -6,7 +6,7 @@ use crate::budget::{self, Confirmation};
 use crate::noise;
 use crate::procedure::Procedure;
 use crate::progress::Event;
-use crate::proof::proving_s;
+use crate::proof::{looks_once, proving_s};
 use crate::request::Arm;
 use crate::tune::path;
 use run::Metric;
@@ -28,7 +28,12 @@ pub fn needed_s(procedure: &Procedure<'_>, blocks: u32) -> Option<f64> {
 
 /// The shortest windows without any noise, seconds.
 pub fn shortest_s(procedure: &Procedure<'_>) -> f64 {
-    let plan = &procedure.store.document.plan;
+    let document = &procedure.store.document;
+    let plan = &document.plan;
+    if plan.objective.latency.is_some() && !looks_once(plan.blocks, plan.alpha, document.seed) {
+        // A comparison that may end early proves a limit only by windows of full length.
+        return plan.timing.saturation_s;
+    }
     let capacity_per_s = procedure.pace().map_or(f64::INFINITY, |(per_s, _)| per_s);
     budget::least_window_s(capacity_per_s, plan.margin)
 }

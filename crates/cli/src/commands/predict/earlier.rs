@@ -1,0 +1,116 @@
+//! What runs in the folder of runs measured of the configurations that are predicted: a measurement says more than a prediction.
+
+use ::predict::Application;
+use run::predict::{Document, Size};
+use run::{ArmSummary, Folder, State};
+use std::path::Path;
+
+/// Folders that are looked into.
+const MOST_LOOKED_INTO: usize = 30;
+
+/// The newest run there of the traced application on this machine that measured the traced configuration and others of these.
+pub fn sentence(document: &Document, application: &Application, runs: &Path) -> Option<String> {
+    let root = application.processes().first()?.application.as_str();
+    let facts = host::facts::collect().ok()?;
+    let newest = run::runs::newest_named(runs, MOST_LOOKED_INTO);
+    newest.iter().find_map(|path| {
+        let run = Folder::open(path).and_then(|folder| folder.read()).ok()?;
+        let is_alike = run.state == State::Done
+            && run.command.is_none()
+            && flight::application_of(&run.plan.app_dir) == root
+            && Some(&run.host.cpu_model) == facts.cpu_model.as_ref()
+            && run.host.effective_cores == facts.effective_cores;
+        compared(document, &run).filter(|_| is_alike)
+    })
+}
+
+/// What a run measured of these configurations over the traced one, and what is predicted of it.
+fn compared(document: &Document, run: &run::Document) -> Option<String> {
+    let of = |size: Size| {
+        let is_of = |arm: &&ArmSummary| {
+            let settings = arm.settings;
+            let has_size = settings.processes() == u32::from(size.processes)
+                && settings.threads == size.threads;
+            has_size && arm.environment.is_empty()
+        };
+        run.arms.iter().find(is_of)?.capacity_per_s
+    };
+    let traced = Size {
+        processes: document.traced.processes,
+        threads: document.traced.threads,
+    };
+    let predicted = |size: Size| {
+        let point = document.points.iter().find(|point| point.size == size);
+        point.map(|point| point.most_per_s)
+    };
+    let (own, own_predicted) = (of(traced)?, predicted(traced)?);
+    let others = document.points.iter().filter(|point| point.size != traced);
+    let found: Vec<(Size, f64, f64)> = others
+        .filter_map(|point| {
+            let measured = of(point.size)? / own;
+            Some((point.size, measured, point.most_per_s / own_predicted))
+        })
+        .collect();
+    let error = |&(_, measured, predicted): &(Size, f64, f64)| (predicted / measured - 1.0).abs();
+    let mean = found.iter().map(error).sum::<f64>() / found.len() as f64;
+    let (size, measured, predicted) = *found
+        .iter()
+        .max_by(|one, other| error(one).total_cmp(&error(other)))?;
+    Some(format!(
+        "{} measured the traced configuration and {} of the others at full load, of the application as it was then. Over the traced one \
+         they carried {:.0} % more or less than is predicted here on average, and the furthest off is {}: {measured:.2} times as much \
+         measured, {predicted:.2} times predicted. Where they differ, trust the measurement.",
+        run.id,
+        found.len(),
+        100.0 * mean,
+        super::words::words(size),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::Settings;
+
+    const PREDICTED: &[u8] = include_bytes!("../../../../../contract/samples/predict/mixed.json");
+    const MEASURED: &[u8] = include_bytes!("../../../../../contract/samples/run/tune.json");
+
+    #[test]
+    fn a_run_of_these_configurations_is_held_against_the_predictions() {
+        let mut document: Document = serde_json::from_slice(PREDICTED).unwrap();
+        let mut run: run::Document = serde_json::from_slice(MEASURED).unwrap();
+        let traced = document.points[0].size;
+        (document.traced.processes, document.traced.threads) = (traced.processes, traced.threads);
+        document.points[0].most_per_s = 100.0;
+        document.points[1].most_per_s = 150.0;
+        let settings = |size: Size| Settings {
+            workers: size.processes,
+            threads: size.threads,
+            preload: true,
+        };
+        run.arms.truncate(2);
+        let sizes = [traced, document.points[1].size];
+        for ((arm, size), per_s) in run.arms.iter_mut().zip(sizes).zip([80.0, 96.0]) {
+            arm.settings = settings(size);
+            arm.environment.clear();
+            arm.capacity_per_s = Some(per_s);
+        }
+        let said = compared(&document, &run).unwrap();
+        assert!(
+            said.starts_with(&format!(
+                "{} measured the traced configuration and 1 of",
+                run.id
+            )),
+            "{said}"
+        );
+        assert!(said.contains("carried 25 % more or less"), "{said}");
+        assert!(
+            said.contains("1.20 times as much measured, 1.50 times predicted"),
+            "{said}"
+        );
+        run.arms.truncate(1);
+        assert_eq!(compared(&document, &run), None);
+        run.arms.clear();
+        assert_eq!(compared(&document, &run), None);
+    }
+}
