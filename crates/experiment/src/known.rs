@@ -5,16 +5,20 @@ use crate::described::host_of_run;
 use crate::noise;
 use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
-use crate::session::asked::is_of_same_application;
 use run::{Document, Feasibility, Folder, Host, Known, KnownArm, KnownNoise, State, Trial};
 use stats::{Scatter, summary};
+use std::collections::BTreeMap;
 
 /// Folders that are looked into, and runs that are used: the newest know most of today's application and machine.
 const MOST_LOOKED_INTO: usize = 30;
 const MOST_USED: usize = 3;
 
-/// What the folder of runs knows; `None` where no run there is alike, and where none is to be used.
-pub fn read(experiment: &Experiment) -> Option<Known> {
+/// What the folder of runs knows; `None` where no run there is alike, and where none is to be used. `is_same` says whether a run that was
+/// asked this, with its key, was of the same application.
+pub fn read(
+    experiment: &Experiment,
+    is_same: impl Fn(&BTreeMap<String, String>, &RunKey) -> bool,
+) -> Option<Known> {
     let may_use = experiment.earlier_runs
         && matches!(experiment.goal, Goal::Tune)
         && experiment.workload_command.is_none();
@@ -31,7 +35,7 @@ pub fn read(experiment: &Experiment) -> Option<Known> {
         let is_alike = document.state == State::Done
             && is_same_machine(&document.host, &host)
             && document.plan.app_dir == experiment.app_dir.display().to_string()
-            && is_of_same_application(&document.asked, experiment, &key);
+            && is_same(&document.asked, &key);
         is_alike.then_some(document)
     });
     let documents: Vec<Document> = alike.take(MOST_USED).collect();

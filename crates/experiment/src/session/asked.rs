@@ -98,7 +98,7 @@ pub(super) fn changed(
 
 /// Whether a run with this key was asked to measure the same application under the same load. Its code, limits and configurations may
 /// be others.
-pub(crate) fn is_of_same_application(
+pub(super) fn is_of_same_application(
     before: &BTreeMap<String, String>,
     experiment: &Experiment,
     key: &RunKey,
