@@ -90,7 +90,7 @@ pub enum Command {
     /// Show what the memory of a server is and whether it grows
     Memory(Box<MemoryArgs>),
     /// Name memory and garbage collection settings that are worth a test
-    Advise(AdviseArgs),
+    Advise(Box<AdviseArgs>),
     /// Calculate threads, queues, scaling and connections
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files

@@ -127,6 +127,7 @@ fn experiment_args(command: &Command) -> Option<(Kind, &ExperimentArgs)> {
         Command::Compare(args) => Some((Kind::Compare, &args.experiment)),
         Command::Sweep(args) => Some((Kind::Sweep, &args.experiment)),
         Command::Check(args) => Some((Kind::Check, &args.experiment)),
+        Command::Advise(args) => Some((Kind::Prove, &args.experiment)),
         _ => None,
     }
 }

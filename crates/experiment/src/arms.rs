@@ -8,7 +8,8 @@ use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, all_failed, drop_hopeless, hopeless, last_reason};
 use crate::progress::Event;
-use crate::request::Arm;
+use crate::prove;
+use crate::request::{Arm, Experiment};
 use crate::tune;
 use run::{
     Answer, ArmSummary, Comparison, Document, Foreseen, Metric, Outcome, Settings, Stage, Verdict,
@@ -20,11 +21,12 @@ use stats::Look;
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
     let calibrating = procedure.experiment.calibrating_trials();
-    procedure.expect(1 + calibrating + trials(arms, blocks));
+    procedure.expect(1 + calibrating + planned(procedure.experiment, arms, blocks));
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
     procedure.offer(most.unwrap_or(1));
-    refit(procedure, calibrating + trials(arms, blocks))?;
+    let planned = planned(procedure.experiment, arms, blocks);
+    refit(procedure, calibrating + planned)?;
     calibrate(procedure, &arms[0])?;
     if arms.len() == 1 {
         return conclude_alone(procedure, &arms[0]);
@@ -38,6 +40,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
         procedure.block(Stage::Compare, 1, 1, arms)?;
         return conclude_rehearsal(procedure, arms);
     }
+    let later = planned - trials(arms, blocks);
     let mut live = arms.to_vec();
     let mut done = 0;
     for look in stats::looks(blocks, plan.alpha, procedure.store.document.seed).unwrap_or_default()
@@ -53,20 +56,25 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
                     other => Err(other),
                 };
             }
-            procedure.expect((blocks - done) * live.len() as u32);
+            procedure.expect((blocks - done) * live.len() as u32 + later);
         }
         judge_open(procedure, arms, look);
         if is_decided(procedure) {
             break;
         }
     }
-    conclude(procedure, arms)
+    match &procedure.experiment.proof {
+        Some(proof) => prove::conclude(procedure, arms, proof),
+        None => conclude(procedure, arms),
+    }
 }
 
 /// Whether more blocks can change nothing that was asked.
 fn is_decided(procedure: &Procedure<'_>) -> bool {
     let document = &procedure.store.document;
     match procedure.experiment.assertions.as_slice() {
+        // Each suggestion has further figures.
+        [] if procedure.experiment.proof.is_some() => false,
         [] => {
             let mut comparisons = document.comparisons.iter();
             comparisons.all(|c| c.outcome != Outcome::Undecided)
@@ -81,6 +89,12 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
         0 | 1 => 0,
         arms => arms * blocks,
     }
+}
+
+/// All trials after the pilot and the calibration, at most.
+pub fn planned(experiment: &Experiment, arms: &[Arm], blocks: u32) -> u32 {
+    let together = experiment.proof.as_ref().filter(|_| !experiment.rehearse);
+    trials(arms, blocks) + together.map_or(0, |_| prove::trials(arms, blocks))
 }
 
 /// Fits the windows into the budget again, now that a trial's cost is known.
@@ -197,7 +211,7 @@ fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
 }
 
 /// A row for each arm.
-fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
+pub fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
     arms.iter()
         .map(|arm| {
             let failed = all_failed(&document.trials, Stage::Compare, &arm.name);
@@ -267,7 +281,8 @@ fn without_comparison(
     Ok(())
 }
 
-fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
+/// Judges what was measured, in all its figures.
+pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     document.arms = rows(document, arms);
     if document.comparisons.is_empty() {

@@ -221,6 +221,8 @@ pub struct Request {
     pub quick: Option<Asked>,
     /// The folder of the run of `tune` whose answer is judged again.
     pub since: Option<Asked>,
+    /// The suggestions of `advise` that are measured.
+    pub proof: Option<run::Proof>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
     /// Flight files stay in the run folder.
@@ -338,6 +340,7 @@ impl Request {
             rehearse: _,
             quick: _,
             since: _,
+            proof: _,
             runs_dir,
             keep_flights: _,
             files,
@@ -436,6 +439,7 @@ impl Request {
             rehearse: self.rehearse.or(there.rehearse),
             quick: self.quick.or(there.quick),
             since: self.since.or(there.since),
+            proof: self.proof.or(there.proof),
             against: self.against.or(there.against),
             revision: self.revision.or(there.revision),
             assertions: listed(self.assertions, there.assertions),

@@ -37,6 +37,7 @@ mod pod;
 mod procedure;
 mod progress;
 mod proof;
+mod prove;
 mod puma_statements;
 pub mod rates;
 mod remote;

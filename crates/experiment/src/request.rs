@@ -60,6 +60,8 @@ pub struct Experiment {
     pub quick: bool,
     /// The earlier run whose answer is judged again.
     pub since: Option<Earlier>,
+    /// Suggestions of `advise` that the arms after the first are.
+    pub proof: Option<run::Proof>,
     /// The budget as it was written, behind the place that it came from.
     pub budget_asked: Option<String>,
     /// Blocks of the deciding comparison.
@@ -244,7 +246,7 @@ pub enum Goal {
     Tune,
     /// How named configurations compare; the first is the baseline.
     Arms {
-        /// `compare`, `sweep` or `check`.
+        /// `compare`, `sweep`, `check` or `advise`.
         kind: Kind,
         /// The arms.
         arms: Vec<Arm>,

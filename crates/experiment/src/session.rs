@@ -105,6 +105,7 @@ fn first_document(
             .since
             .as_ref()
             .map(|earlier| earlier.since.clone()),
+        proof: experiment.proof.clone(),
         verdict: None,
         warnings: Vec::new(),
     };

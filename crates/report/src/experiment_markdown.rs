@@ -9,7 +9,7 @@ use crate::reading::{
 };
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
-use crate::{aged, command_markdown, growth, no_latency, pages, pod, tried};
+use crate::{aged, command_markdown, growth, no_latency, pages, pod, proof, tried};
 use run::load::AssertionOutcome;
 use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
@@ -36,6 +36,7 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
         warnings(&mut page, document);
         return page;
     }
+    proof::markdown(&mut page, document);
     page.push_str("\n### What was measured\n\n");
     measured(&mut page, document);
     let _ = write!(page, "\n{}\n", meaning(document));

@@ -35,6 +35,7 @@ mod pages;
 mod pod;
 mod predict_page;
 mod predicted;
+mod proof;
 mod rates;
 mod readable;
 mod reading;

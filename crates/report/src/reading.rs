@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// What the first arm is called: `tune` compares with what runs today, the others with what was named first.
 pub fn baseline_word(document: &Document) -> &'static str {
     match document.kind {
-        Kind::Tune => "today",
+        Kind::Tune | Kind::Prove => "today",
         Kind::Compare | Kind::Sweep | Kind::Check => "baseline",
     }
 }

@@ -1,23 +1,12 @@
 //! What a comparison of single settings comes to: which of them help, and harm nothing that was measured.
 
-use crate::figures::change_with_interval;
 use crate::reading::{decides, is_baseline};
 use crate::sheet::Sheet;
 use crate::shell::{shell_word, with_settings};
-use run::{ArmSummary, Comparison, Document, Feasibility, Kind, Outcome, SetVariable};
+use run::{ArmSummary, Comparison, Conclusion, Document, Judged, Kind, SetVariable};
 
 /// What documents have in place of a secret.
 const REDACTED: &str = "REDACTED";
-
-/// What is known of a setting after the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Worth {
-    /// It helps one figure, and is shown to harm none.
-    Setting,
-    /// It harms one, or changes none.
-    Nothing,
-    Undecided,
-}
 
 /// A list where every candidate is the baseline with other variables, or preloaded; nothing for other comparisons.
 pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
@@ -35,17 +24,23 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
         let same = |c: &&Comparison| c.candidate == arm.name && c.baseline == baseline.name;
         let memory = document.memory.iter().find(same);
         let latency = document.latency.iter().find(same);
-        let (worth, why) = judged(arm, throughput, memory, latency);
-        let word = match worth {
-            Worth::Setting => "worth setting",
-            Worth::Nothing => "not worth setting",
-            Worth::Undecided => "undecided",
+        let figures: Vec<&Comparison> = [Some(throughput), memory, latency]
+            .into_iter()
+            .flatten()
+            .collect();
+        let limits_latency = document.plan.objective.latency.is_some();
+        let Judged { conclusion, why } =
+            Judged::of(&figures, document.plan.margin, arm.feasible, limits_latency);
+        let word = match conclusion {
+            Conclusion::Kept => "worth setting",
+            Conclusion::Refuted => "not worth setting",
+            Conclusion::Undecided => "undecided",
         };
         sheet.labelled(
             "- ",
             &format!("{}: {word} ({why})", added.typed().join(", ")),
         );
-        if worth == Worth::Setting {
+        if conclusion == Conclusion::Kept {
             kept.push(added);
         }
     }
@@ -125,45 +120,6 @@ fn single_settings(document: &Document) -> Option<(&ArmSummary, Vec<Candidate<'_
         });
     }
     (!candidates.is_empty()).then_some((baseline, candidates))
-}
-
-fn judged(
-    arm: &ArmSummary,
-    throughput: &Comparison,
-    memory: Option<&Comparison>,
-    latency: Option<&Comparison>,
-) -> (Worth, String) {
-    let of = |word: &str, c: &Comparison| {
-        let change = change_with_interval(c.ratio, c.low, c.high);
-        match c.outcome {
-            Outcome::Equivalent => format!("{word} equivalent"),
-            Outcome::Undecided => format!("{word} {change}, undecided"),
-            Outcome::Better | Outcome::Worse => format!("{word} {change}"),
-        }
-    };
-    let mut why = vec![of("throughput", throughput)];
-    why.extend(memory.map(|memory| of("memory", memory)));
-    // It scatters more than the others, so that only a longer one counts.
-    let open = |c: &&Comparison| matches!(c.outcome, Outcome::Worse | Outcome::Undecided);
-    why.extend(latency.filter(open).map(|c| of("p95 response time", c)));
-    let slower = latency.filter(|latency| latency.outcome == Outcome::Worse);
-    let breaks = arm.feasible == Feasibility::Breaks;
-    if breaks {
-        why.push("breaks a limit".to_owned());
-    }
-    let both = [Some(throughput), memory];
-    let both = || both.iter().flatten().copied();
-    let claimed = |c: &Comparison| c.outcome == Outcome::Better && !c.not_claimed;
-    let equal = |c: &Comparison| c.outcome == Outcome::Equivalent;
-    let harms = breaks || slower.is_some() || both().any(|c| c.outcome == Outcome::Worse);
-    let worth = if harms || both().all(equal) {
-        Worth::Nothing
-    } else if arm.feasible == Feasibility::Meets && both().all(|c| claimed(c) || equal(c)) {
-        Worth::Setting
-    } else {
-        Worth::Undecided
-    };
-    (worth, why.join("; "))
 }
 
 /// What an arm sets that its baseline does not.

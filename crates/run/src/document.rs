@@ -14,6 +14,7 @@ use crate::metric::Metric;
 use crate::model::Model;
 use crate::page_time::PageTime;
 use crate::plan::Plan;
+use crate::proof::Proof;
 use crate::rates::RateSearch;
 use crate::search::Search;
 use crate::settings::Settings;
@@ -111,6 +112,9 @@ pub struct Document {
     /// The answer of an earlier run, judged again; `tune --since` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
+    /// What `advise` suggests, and which of it helped; `advise --prove` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// The answer; absent while the run goes on.
     pub verdict: Option<Verdict>,
     /// What a reader must know before believing it, most important first.
@@ -184,6 +188,8 @@ pub enum Kind {
     Sweep,
     /// Two revisions of the application, with limits on the change.
     Check,
+    /// Suggestions of `advise`, each against what runs today.
+    Prove,
 }
 
 impl Kind {
@@ -194,6 +200,7 @@ impl Kind {
             Kind::Compare => "compare",
             Kind::Sweep => "sweep",
             Kind::Check => "check",
+            Kind::Prove => "advise",
         }
     }
 }

@@ -36,6 +36,7 @@ pub mod plan;
 mod pod;
 pub mod predict;
 pub mod production;
+mod proof;
 mod rates;
 mod root;
 pub mod runs;
@@ -71,6 +72,7 @@ pub use model::*;
 pub use page_time::PageTime;
 pub use plan::*;
 pub use pod::{Pod, Throttled};
+pub use proof::*;
 pub use rates::*;
 #[cfg(feature = "schema")]
 pub use schema::{Contract, contracts, json_schema};

@@ -1,5 +1,6 @@
 //! What `advise` takes.
 
+use super::ExperimentArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -13,7 +14,17 @@ pub struct AdviseArgs {
     /// Only the application with this root folder [default: of files of several that the agent writes here, that of the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
-    /// Print one JSON document instead of the page
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    /// Measure each suggestion against today's settings, in the order of the page, and then all that helped together; takes the
+    /// options of compare
+    #[arg(long)]
+    pub prove: bool,
+    /// With --prove: start each configuration once, for a short time, to see whether it works; nothing is compared
+    #[arg(long, requires = "prove")]
+    pub rehearse: bool,
+    /// With --prove: write the tables as Markdown too
+    #[arg(long, value_name = "FILE", requires = "prove")]
+    pub markdown: Option<PathBuf>,
+    /// How they are measured.
+    #[command(flatten, next_help_heading = "With --prove")]
+    pub experiment: ExperimentArgs,
 }

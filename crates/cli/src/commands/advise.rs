@@ -2,6 +2,7 @@
 
 mod command;
 mod document;
+mod prove;
 
 use super::flight_root::flight_root;
 use super::inspect::{found, looked_into, now_ns, own};
@@ -32,13 +33,27 @@ impl Recorded {
 }
 
 /// `powerband advise`.
-pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
-    let recorded = recorded(args)?;
+pub fn advise(args: AdviseArgs) -> Result<u8, Failure> {
+    if let Some(Some(run)) = &args.experiment.resume {
+        let (proof, app_dir) = prove::kept(&args.experiment, run)?;
+        return prove::prove(args, proof, Some(&app_dir));
+    }
+    if !args.prove {
+        prove::refuse_without_prove()?;
+    }
+    let recorded = recorded(&args)?;
     let environment = environment(&recorded.processes);
     let seen = seen(&recorded, environment.as_ref().map(|(_, of)| of.clone()));
     let environment_of = environment.map(|(pid, _)| pid);
     let document = document::document(&recorded, &seen, look(&seen), environment_of);
-    if args.json {
+    if args.prove {
+        let application = document.looked_at.application.clone();
+        if let Some(proof) = prove::proof(&document, &seen)? {
+            return prove::prove(args, proof, application.as_deref());
+        }
+        prove::nothing_to_prove();
+    }
+    if args.experiment.speech.json {
         output::json(&document)?;
     } else {
         output::print(&report::advise_page(&document, output::style()))?;

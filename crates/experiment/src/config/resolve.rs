@@ -208,6 +208,7 @@ pub fn collected(request: Request, goal: Goal, fallback_seed: u64) -> (Experimen
             .is_some_and(|asked| asked.origin.starts_with("tune.budget")),
         quick: request.quick.is_some(),
         since: all.take(request.since.as_ref(), parse_earlier),
+        proof: request.proof.clone(),
         budget_asked: (budget.as_ref()).map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
         blocks,
         calibrate,

@@ -40,7 +40,8 @@ pub(super) fn fitted(experiment: &Experiment) -> Result<Fitted, Problem> {
                 (false, false) => experiment.blocks.unwrap_or(COMPARE_BLOCKS),
             };
             // One pilot trial settles the common rate.
-            let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
+            let trials =
+                1 + experiment.calibrating_trials() + arms::planned(experiment, arms, blocks);
             let shape = Shape {
                 arms: arms.len(),
                 race_blocks: 0,

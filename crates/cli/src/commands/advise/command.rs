@@ -30,7 +30,7 @@ pub(super) fn command(seen: &Seen, suggestions: &[Suggestion]) -> Option<String>
 }
 
 /// `threads=5,workers=2,preload=true`; `None` for servers that `compare` starts only with a configuration.
-fn today(seen: &Seen) -> Option<String> {
+pub(super) fn today(seen: &Seen) -> Option<String> {
     let server = &seen.server;
     if server.name.split(' ').next() != Some("puma") {
         return None;
@@ -57,7 +57,7 @@ fn today(seen: &Seen) -> Option<String> {
 }
 
 /// Variables of memory that the server has, and that a trial would not have.
-fn collector_variables(seen: &Seen) -> Vec<(&str, &str)> {
+pub(super) fn collector_variables(seen: &Seen) -> Vec<(&str, &str)> {
     let environment = seen.environment.iter().flatten();
     environment
         .filter(|(name, _)| knobs::sets_collector(name) || OTHERS.contains(&name.as_str()))

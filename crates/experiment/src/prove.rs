@@ -1,0 +1,273 @@
+//! `advise --prove`: what each suggestion came to, and all that were kept together on fresh blocks.
+
+use crate::arms;
+use crate::error::Stopped;
+use crate::judge::{self, Judging};
+use crate::procedure::{Procedure, drop_hopeless, hopeless};
+use crate::progress::Event;
+use crate::request::Arm;
+use knobs::Overlay;
+use run::{
+    Answer, ArmSummary, Comparison, Conclusion, Document, Judged, Metric, Proof, Stage, Tested,
+    Together, Verdict,
+};
+use std::collections::BTreeMap;
+
+/// What a suggestion may help, and must not harm.
+const METRICS: [Metric; 3] = [Metric::Capacity, Metric::Memory, Metric::ResponseTime];
+
+/// Trials of the comparison that follows, at most: of today's settings and of all suggestions that were kept.
+pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
+    match arms.len() {
+        // One suggestion is kept or not.
+        0..=2 => 0,
+        _ => 2 * blocks,
+    }
+}
+
+/// Judges each suggestion on the blocks that were measured, measures those that are kept together, and concludes.
+pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> Result<(), Stopped> {
+    let document = &mut procedure.store.document;
+    if document.comparisons.is_empty() {
+        return arms::conclude(procedure, arms);
+    }
+    let found = arms::rows(document, arms);
+    let mut proof = proof.clone();
+    for (tested, arm) in proof.suggestions.iter_mut().zip(&arms[1..]) {
+        tested.judged = Some(judged(document, &found, arm, Stage::Compare));
+    }
+    let kept: Vec<usize> = with(&proof, Conclusion::Kept);
+    document.proof = Some(proof.clone());
+    let together = match trials(arms, 1) > 0 && !kept.is_empty() {
+        true => Some(all_of(arms, &kept)?),
+        false => None,
+    };
+    let mut all = arms.to_vec();
+    if let Some(arm) = &together {
+        measure(procedure, &arms[0], arm, kept.len())?;
+        all.push(arm.clone());
+    }
+    arms::conclude(procedure, &all)?;
+    let document = &mut procedure.store.document;
+    if let Some(arm) = &together {
+        let found = arms::rows(document, &all);
+        proof.together = Some(Together {
+            settings: of_kept(&proof, &kept),
+            arm: arm.name.clone(),
+            judged: judged(document, &found, arm, Stage::Confirm),
+        });
+    }
+    let advised = together
+        .as_ref()
+        .or_else(|| Some(&arms[1 + *kept.first()?]));
+    let verdict = verdict(document, &proof, arms, advised);
+    document.proof = Some(proof);
+    if verdict.answer == Answer::Change
+        && let Some(arm) = advised
+    {
+        let (changes, by_hand) = procedure.trials.changes(arm);
+        let document = &mut procedure.store.document;
+        document.verdict = Some(Verdict {
+            changes,
+            by_hand,
+            ..verdict
+        });
+    } else {
+        document.verdict = Some(verdict);
+    }
+    Ok(())
+}
+
+/// Fresh blocks of today's settings and of all that were kept; their comparison stands before the others, since the answer rests on it.
+fn measure(
+    procedure: &mut Procedure<'_>,
+    today: &Arm,
+    together: &Arm,
+    kept: usize,
+) -> Result<(), Stopped> {
+    procedure.watcher.on(Event::Note(format!(
+        "{} kept: compared together with today's settings, on fresh blocks",
+        run::counted(kept, "suggestion")
+    )));
+    let blocks = procedure.store.document.plan.blocks;
+    let mut live = vec![today.clone(), together.clone()];
+    procedure.expect(2 * blocks);
+    for block in 1..=blocks {
+        procedure.block(Stage::Confirm, block, blocks, &live)?;
+        let trials = &procedure.store.document.trials;
+        let why = |arm: &str| hopeless(trials, Stage::Confirm, arm);
+        drop_hopeless(procedure, &mut live, why)?;
+        if live.len() < 2 {
+            break;
+        }
+    }
+    let document = &mut procedure.store.document;
+    let judging = Judging::reached(document, Stage::Confirm);
+    let found = judge::compare(
+        &document.trials,
+        Stage::Confirm,
+        &today.name,
+        &together.name,
+        judging,
+    );
+    document.comparisons.splice(0..0, found);
+    Ok(())
+}
+
+/// The figures of an arm against the first, on the blocks of a stage.
+fn judged(document: &Document, rows: &[ArmSummary], arm: &Arm, stage: Stage) -> Judged {
+    let mine = |c: &&Comparison| c.candidate == arm.name && c.stage == stage;
+    let of = |comparisons: &[Comparison]| -> Vec<Comparison> {
+        let mine = comparisons.iter().filter(mine).cloned();
+        mine.map(|c| judge::withdrawn(&document.trials, c))
+            .collect()
+    };
+    let mut figures = of(&document.comparisons);
+    for metric in [Metric::Memory, Metric::ResponseTime] {
+        figures.extend(judge::in_addition(
+            document,
+            &figures[..figures.len().min(1)],
+            metric,
+        ));
+    }
+    let row = rows.iter().find(|row| row.name == arm.name);
+    let Some(row) = row.filter(|_| !figures.is_empty()) else {
+        let why = row.map_or("it was not measured", |row| &row.fate);
+        return undecided(why.to_owned());
+    };
+    let judged = Judged::of(
+        &figures.iter().collect::<Vec<_>>(),
+        document.plan.margin,
+        row.feasible,
+        document.plan.objective.latency.is_some(),
+    );
+    let missing = METRICS.into_iter().filter(|metric| {
+        let mut figures = figures.iter();
+        figures.all(|figure| figure.metric != *metric)
+    });
+    let missing: Vec<&str> = missing.map(Metric::words).collect();
+    match missing.is_empty() || judged.conclusion == Conclusion::Refuted {
+        true => judged,
+        // It may be worse there.
+        false => undecided(format!("{}; no {}", judged.why, missing.join(" and no "))),
+    }
+}
+
+fn undecided(why: String) -> Judged {
+    Judged {
+        conclusion: Conclusion::Undecided,
+        why,
+    }
+}
+
+/// The suggestions with this conclusion, by their place.
+fn with(proof: &Proof, conclusion: Conclusion) -> Vec<usize> {
+    let suggestions = proof.suggestions.iter().enumerate();
+    let these = suggestions.filter(|(_, one)| {
+        let judged = one.judged.as_ref();
+        judged.is_some_and(|judged| judged.conclusion == conclusion)
+    });
+    these.map(|(place, _)| place).collect()
+}
+
+/// The settings of all these.
+fn of_kept(proof: &Proof, kept: &[usize]) -> BTreeMap<String, String> {
+    let kept = kept.iter().map(|place| &proof.suggestions[*place]);
+    kept.flat_map(|one: &Tested| one.settings.clone()).collect()
+}
+
+/// One arm with what all these set.
+fn all_of(arms: &[Arm], kept: &[usize]) -> Result<Arm, Stopped> {
+    let mut settings = arms[0].settings;
+    let mut overlay = arms[0].overlay.clone();
+    for arm in kept.iter().map(|place| &arms[1 + place]) {
+        settings.preload |= arm.settings.preload;
+        overlay = merged(&overlay, &arm.overlay)?;
+    }
+    let contradictions = overlay.contradictions();
+    if let Some(wrong) = contradictions.first() {
+        return Err(Stopped::NoAnswer(format!(
+            "the suggestions that were kept cannot be set together: {}",
+            wrong.what
+        )));
+    }
+    let arm = Arm::with(settings, overlay);
+    // The only one that was kept has this name already.
+    Ok(Arm {
+        name: format!("{}-together", arm.name),
+        ..arm
+    })
+}
+
+fn merged(one: &Overlay, other: &Overlay) -> Result<Overlay, Stopped> {
+    let mut merged = one.clone();
+    for chosen in other.chosen() {
+        let set = merged.set(&chosen.knob, &chosen.value);
+        set.map_err(|wrong| Stopped::NoAnswer(wrong.what))?;
+    }
+    Ok(merged)
+}
+
+/// `advised`: the arm that was measured last of all that was kept.
+fn verdict(document: &Document, proof: &Proof, arms: &[Arm], advised: Option<&Arm>) -> Verdict {
+    let checks = |conclusion| {
+        let these = with(proof, conclusion).into_iter();
+        let names: Vec<&str> = these
+            .map(|place| proof.suggestions[place].check.as_str())
+            .collect();
+        (!names.is_empty()).then(|| format!("{}: {}", conclusion.word(), names.join(", ")))
+    };
+    let all = [Conclusion::Kept, Conclusion::Refuted, Conclusion::Undecided];
+    let mut sentence: String = all
+        .into_iter()
+        .filter_map(checks)
+        .collect::<Vec<_>>()
+        .join("; ");
+    let of_all = proof.together.as_ref().map(|of| &of.judged);
+    if let Some(judged) = of_all {
+        let these = match with(proof, Conclusion::Kept).len() {
+            1 => "it is",
+            _ => "all kept together are",
+        };
+        sentence = format!(
+            "{sentence}. On fresh blocks {these} {}: {}",
+            match judged.conclusion {
+                Conclusion::Kept => "better than today's settings",
+                Conclusion::Refuted => "no better than today's settings",
+                Conclusion::Undecided => "undecided",
+            },
+            judged.why
+        );
+    }
+    let kept = !with(proof, Conclusion::Kept).is_empty();
+    let open = !with(proof, Conclusion::Undecided).is_empty();
+    let answer = match of_all.map(|judged| judged.conclusion) {
+        Some(Conclusion::Kept) => Answer::Change,
+        None if kept => Answer::Change,
+        Some(Conclusion::Undecided) => Answer::Undecided,
+        None if open => Answer::Undecided,
+        Some(Conclusion::Refuted) | None => Answer::Keep,
+    };
+    let exit_code = match answer {
+        Answer::Undecided => 3,
+        _ => 0,
+    };
+    let settings = match (answer, advised) {
+        (Answer::Change, Some(arm)) => arm.settings,
+        _ => arms[0].settings,
+    };
+    let more = document.comparisons.iter();
+    let more = more.filter_map(|c| c.blocks_to_decide).max();
+    Verdict {
+        arm: advised
+            .filter(|_| answer == Answer::Change)
+            .map(|arm| arm.name.clone()),
+        blocks_to_decide: more.filter(|_| answer == Answer::Undecided),
+        ..Verdict::of(
+            answer,
+            run::sentence_case(&format!("{sentence}.")),
+            settings,
+            exit_code,
+        )
+    }
+}
