@@ -3,7 +3,7 @@
 require_relative "support/powerband"
 require_relative "support/servers"
 
-# `powerband advise` on a real Puma: what its collections suggest is suggested, with a command that `compare` takes.
+# `powerband advise` on a real Puma: what its collections suggest is suggested, and `--prove` starts each as a configuration.
 class AdviseTest < PowerbandTest
   parallelize_me!
 
@@ -36,6 +36,7 @@ class AdviseTest < PowerbandTest
     ended = advised
     assert_equal site.started.pid, ended["looked_at"]["environment_of"]
     assert_includes ended["command"], "RUBY_GC_MALLOC_LIMIT=65536"
+    assert_each_suggestion_is_started(ended)
     other = powerband("advise", flight_dir, "--application", "/nowhere")
     assert_refused other, 2, %r{--application = "/nowhere": no process of it}, /they are of #{Regexp.escape(app)}/
   end
@@ -50,15 +51,35 @@ class AdviseTest < PowerbandTest
 
   private
 
-  # Its words are those that `compare` takes: one block of each arm, without measuring anything worth a word.
   def assert_command(command)
     words = command.split
     assert_equal %w[powerband compare], words.first(2)
     assert_includes words, "RUBY_GC_MALLOC_LIMIT=65536"
     assert_includes words, "threads=2,workers=0"
-    compared = powerband(*words.drop(1), "--app", app, "--path", "/", "--rehearse", "--runs", File.join(@dir, "runs"))
-    assert_equal 0, compared.code, compared.to_s
-    assert_match(/every configuration started, served and ended/, compared.out)
+  end
+
+  # The application's folder is that of the files, and its variables are those of the server.
+  def assert_each_suggestion_is_started(document)
+    table = File.join(@dir, "table.md")
+    words = ["--prove", "--rehearse", "--path", "/", "--json", "--markdown", table, "--runs", runs]
+    proven = powerband("advise", flight_dir, *words)
+    assert_equal 0, proven.code, proven.to_s
+    run = JSON.parse(proven.out)
+    assert_valid_run_document proven.out
+    tested = run.dig("proof", "suggestions")
+    assert_equal document.fetch("suggestions").map { |one| one.values_at("check", "settings", "evidence") },
+                 tested.map { |one| one.values_at("check", "settings", "evidence") }
+    assert_equal ["prove", "threads=2,workers=0"], [run["kind"], run.dig("proof", "today")]
+    assert_equal tested.map { |one| one["arm"] }, run.fetch("arms").drop(1).map { |arm| arm["name"] }
+    assert_match(/^\| malloc limit \| `gc\.malloc_limit=16MiB, /, File.read(table))
+    assert_trials_have_the_variables run
+    assert_refused powerband("advise", flight_dir, "--rate", "9"), 2, /--rate: advise reads what was recorded/
+  end
+
+  def assert_trials_have_the_variables(run)
+    held = run.fetch("proof").fetch("environment")
+    assert_equal({ "RUBY_GC_MALLOC_LIMIT" => "65536", "RUBY_GC_MALLOC_LIMIT_MAX" => "65536" }, held)
+    refute_includes run.fetch("trials").map { |trial| trial["status"] }, "failed"
   end
 
   def allocating(environment)

@@ -8,13 +8,16 @@ use crate::progress::Event;
 use crate::request::Arm;
 use knobs::Overlay;
 use run::{
-    Answer, ArmSummary, Comparison, Conclusion, Document, Judged, Metric, Proof, Stage, Tested,
-    Together, Verdict,
+    Age, Answer, ArmSummary, Comparison, Conclusion, Document, Judged, Metric, Proof, Stage,
+    Tested, Together, Trial, Verdict,
 };
 use std::collections::BTreeMap;
 
 /// What a suggestion may help, and must not harm.
 const METRICS: [Metric; 3] = [Metric::Capacity, Metric::Memory, Metric::ResponseTime];
+
+/// Requests of the age over those of the pilot's trial, where no age was asked for.
+const AGE_OVER_PILOT: u64 = 3;
 
 /// Trials of the comparison that follows, at most: of today's settings and of all suggestions that were kept.
 pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
@@ -23,6 +26,24 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
         0..=2 => 0,
         _ => 2 * blocks,
     }
+}
+
+/// Where no age was asked for, the age at which memory is compared: so many requests that the windows of a quicker configuration answer
+/// fewer.
+pub fn settle_age(procedure: &mut Procedure<'_>) {
+    if procedure.experiment.rehearse || procedure.store.document.plan.age.is_some() {
+        return;
+    }
+    let answered = |trial: &&Trial| {
+        let windows = [&trial.saturation, &trial.objective];
+        let of_windows = windows.into_iter().flatten().map(|w| w.requests);
+        trial.warmup.map_or(0, |w| w.requests) + of_windows.sum::<u64>()
+    };
+    let most = procedure.pilot().iter().map(answered).max();
+    procedure.store.document.plan.age = most.map(|answered| Age {
+        requests: (AGE_OVER_PILOT * answered).div_ceil(1_000).max(1) * 1_000,
+        most_s: None,
+    });
 }
 
 /// Judges each suggestion on the blocks that were measured, measures those that are kept together, and concludes.

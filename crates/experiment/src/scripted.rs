@@ -9,6 +9,7 @@ mod failures;
 mod fibers;
 mod known;
 mod promise;
+mod proving;
 mod quick;
 mod resume;
 mod since;

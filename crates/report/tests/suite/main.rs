@@ -19,6 +19,7 @@ mod no_latency_page;
 mod page;
 mod pod_page;
 mod predict_page;
+mod proof_page;
 mod reasons_page;
 #[path = "../support/run_page.rs"]
 mod run_page;

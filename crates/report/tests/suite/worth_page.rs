@@ -40,6 +40,8 @@ fn compared(outcomes: [(Outcome, Outcome); 2]) -> Document {
             outcome,
             candidate: arm.name.clone(),
             baseline: baseline.name.clone(),
+            low: Some(0.8),
+            high: Some(1.2),
             ..model.clone()
         };
         document.comparisons.push(of(Metric::Capacity, outcome));
@@ -95,10 +97,11 @@ fn what_helps_one_figure_and_harms_none_is_worth_setting() {
 }
 
 #[test]
-fn a_longer_response_time_speaks_against_a_setting_and_a_shorter_one_for_none() {
-    use Outcome::{Better, Equivalent, Worse};
+fn a_longer_response_time_speaks_against_a_setting_and_a_shorter_one_for_it() {
+    use Outcome::{Better, Equivalent, Undecided, Worse};
     let with = |outcome| {
         let mut document = compared([(Better, Equivalent), (Equivalent, Equivalent)]);
+        document.plan.objective.latency = None;
         for memory in document.memory.clone() {
             document.latency.push(Comparison {
                 metric: Metric::ResponseTime,
@@ -119,8 +122,14 @@ fn a_longer_response_time_speaks_against_a_setting_and_a_shorter_one_for_none() 
         better.contains("gc.malloc_limit=32MiB: worth setting ("),
         "{better}"
     );
-    assert!(better.contains("warmup=on: not worth setting"), "{better}");
+    assert!(better.contains("warmup=on: worth setting"), "{better}");
     assert!(better.contains("6 figures were tested"), "{better}");
+    // It may be longer by more than the margin.
+    let open = with(Undecided);
+    assert!(
+        open.contains("gc.malloc_limit=32MiB: undecided ("),
+        "{open}"
+    );
 }
 
 #[test]

@@ -15,8 +15,6 @@ use std::path::Path;
 
 /// Where the settings come from, in messages.
 const OF_ADVICE: &str = "the advice";
-/// Requests after which memory is compared where nothing is asked.
-const AGE: &str = "2k-requests";
 /// What `advise` alone takes as well.
 const OF_PAGE: [&str; 2] = ["json", "quiet"];
 
@@ -95,9 +93,6 @@ pub(super) fn prove(
     // Of a search.
     request.least = None;
     request.arms.clear();
-    if request.age.is_none() {
-        request.age = Some(Asked::new(AGE, "the default of --age"));
-    }
     let mut environment = of_advice(&proof);
     environment.append(&mut request.env);
     request.env = environment;
