@@ -79,7 +79,7 @@ class SetupTest < Minitest::Test
                   ["oob_gc", "POWERBAND_SETUP_OOB_GC=often: it must be N, for once after N requests, from 1 to 1000000, or 0; " \
                              "it is left out"],
                   ["warmpu", "POWERBAND_SETUP_WARMPU=1: there is no such variable; there are " \
-                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
+                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_MAJOR, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
   end
 
   def test_versions_are_those_of_activated_gems
@@ -118,6 +118,23 @@ class SetupTest < Minitest::Test
       report, = serve({ "OOB_GC" => "2" }, format(config, known))
 
       assert_equal [2, 0, minor_only, []], report.values_at("oob_gc", "oob_gc_runs", "oob_gc_minor_only", "failed")
+    end
+  end
+
+  def test_majors_run_out_of_band_when_ruby_needs_one
+    config = "def GC.config(given = nil) = given ? (@given = given) : { rgengc_allow_full_mark: true }.merge(@given)\n" \
+             "def attach(_) = nil"
+    report, = serve({ "OOB_MAJOR" => "1", "OOB_GC" => "2" }, config)
+
+    assert_equal [true, 0, true, ["oob_gc"]],
+                 [*report.values_at("oob_major", "oob_gc", "oob_gc_minor_only"), report["failed"].map { |one| one["what"] }]
+    report, = serve({ "OOB_MAJOR" => "1" }, "def attach(_) = nil\nGC.singleton_class.undef_method(:config) rescue nil")
+
+    assert_equal [false, ["oob_major"]], [report["oob_major"], report["failed"].map { |one| one["what"] }]
+    collector = Powerband::Setup::MajorOutOfBand.new { nil }
+    needed = [nil, :oldgen, nil]
+    GC.stub(:latest_gc_info, ->(*) { needed.shift }) do
+      assert_equal [false, true, false], Array.new(3) { |count| collector.reached?(count) }
     end
   end
 

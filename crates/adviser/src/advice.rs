@@ -17,7 +17,7 @@ pub struct Advice {
 type Check = fn(&Seen) -> Checked;
 
 /// docs/advise.md describes each.
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 13] = [
     ("malloc limit", malloc::young),
     ("oldmalloc limit", malloc::old),
     ("old objects", majors::old_objects),
@@ -27,7 +27,10 @@ const CHECKS: [(&str, Check); 10] = [
     ("heap growth", growth::heap_growth),
     ("preloading", processes::preloading),
     ("warm-up before fork", processes::warm_up),
+    ("reforking", processes::reforking),
     ("malloc arenas", processes::arenas),
+    ("allocator", processes::allocator),
+    ("YJIT", processes::yjit),
 ];
 
 /// Makes every check.

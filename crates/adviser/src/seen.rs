@@ -33,6 +33,10 @@ pub struct Seen {
     pub ruby: Option<Version>,
     pub server: Server,
     pub allocator: String,
+    /// Other allocators whose libraries this machine has.
+    pub installed: Vec<knobs::Allocator>,
+    /// As [`flight::About`] has it.
+    pub jit: String,
     pub processes: Vec<Process>,
     /// All processes added up.
     pub watched_s: f64,
@@ -50,10 +54,22 @@ pub struct Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
     pub warmup: bool,
+    pub compact: bool,
     /// A collection after so many requests, between them; 0: never.
     pub oob_gc: u32,
-    /// Major collections happen only then.
+    /// Major collections happen only out of band.
     pub minor_only: bool,
+}
+
+impl Setup {
+    /// How collections are moved between requests, as a knob; `None` where they are not.
+    pub fn out_of_band(&self) -> Option<String> {
+        match (self.oob_gc, self.minor_only) {
+            (0, true) => Some("oob_major=on".to_owned()),
+            (0, false) => None,
+            (every, _) => Some(format!("oob_gc={every}")),
+        }
+    }
 }
 
 impl Seen {
@@ -78,8 +94,8 @@ impl Seen {
     pub(crate) fn majors_by_limits(&self) -> Result<Vec<&Collection>, String> {
         if let Some(setup) = self.setup.filter(|setup| setup.minor_only) {
             return Err(format!(
-                "major collections run between requests alone (oob_gc={}), so that their reasons say nothing about limits",
-                setup.oob_gc
+                "major collections run between requests alone ({}), so that their reasons say nothing about limits",
+                setup.out_of_band().unwrap_or_default()
             ));
         }
         let majors = self.majors();

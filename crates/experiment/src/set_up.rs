@@ -10,12 +10,13 @@ use std::path::Path;
 /// Knobs that the agent carries out, and whether a process did.
 type Done = fn(&Setup, &str) -> bool;
 
-const DONE: [(&str, Done); 6] = [
+const DONE: [(&str, Done); 7] = [
     ("warmup", |it, _| it.warmup),
     ("compact", |it, _| it.compact),
     ("auto_compact", |it, _| it.auto_compact),
     ("gc_profiler", |it, _| it.gc_profiler),
     ("oob_gc", |it, asked| it.oob_gc.to_string() == asked),
+    ("oob_major", |it, _| it.oob_major),
     ("require", |it, asked| {
         asked
             .split(',')

@@ -69,7 +69,7 @@ pub struct About {
     pub arm: String,
     /// e.g. `jemalloc`
     pub allocator: String,
-    /// e.g. `yjit`, or `off`
+    /// e.g. `yjit`, `off`, or `none` where there is no YJIT
     pub jit: String,
 }
 

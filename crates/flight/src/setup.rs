@@ -35,6 +35,9 @@ pub struct Setup {
     pub oob_gc_runs: u64,
     /// Full runs of the collector are made out of band alone.
     pub oob_gc_minor_only: bool,
+    /// They are made when Ruby needs one.
+    #[serde(default)]
+    pub oob_major: bool,
     /// What was loaded, as it was asked for.
     #[serde(rename = "require")]
     pub required: Vec<String>,
@@ -160,6 +163,7 @@ mod tests {
             oob_gc: 5,
             oob_gc_runs: 3,
             oob_gc_minor_only: true,
+            oob_major: true,
             required: vec!["oj".to_owned(), "/srv/shop/drop in.rb".to_owned()],
             versions: [("puma", "6.6.0"), ("rack", "")]
                 .map(|(gem, version)| (gem.to_owned(), version.to_owned()))
@@ -178,6 +182,7 @@ mod tests {
             oob_gc: 0,
             oob_gc_runs: 0,
             oob_gc_minor_only: false,
+            oob_major: false,
             required: Vec::new(),
             versions: BTreeMap::new(),
             inherited: Vec::new(),

@@ -21,8 +21,12 @@ module Powerband
         ""
       end
 
+      # `none` where this Ruby has no YJIT that could be switched on.
       def jit
-        %i[YJIT ZJIT RJIT].find { |name| enabled?(name) }.to_s.downcase.then { |name| name.empty? ? "off" : name }
+        enabled = %i[YJIT ZJIT RJIT].find { |name| enabled?(name) }
+        return enabled.to_s.downcase if enabled
+
+        defined?(::RubyVM::YJIT) ? "off" : "none"
       end
 
       # The variables of memory that the process was started with, a line each; the last line is `…` where some do not fit.

@@ -57,6 +57,7 @@ module Powerband
       attempt(:auto_compact) { Heap.auto_compact } if @asked.auto_compact?
       attempt(:gc_profiler) { profile(middleware) } if @asked.gc_profiler?
       attempt(:oob_gc) { collect_out_of_band(&attach) } if @asked.oob_gc.positive?
+      attempt(:oob_major) { major_out_of_band(&attach) } if @asked.oob_major?
       report("server")
     end
 
@@ -96,12 +97,24 @@ module Powerband
       @surrounded = middleware
     end
 
-    def collect_out_of_band
-      out_of_band = @out_of_band || OutOfBand.new(@asked.oob_gc) { report("server") if report_due? }
+    def collect_out_of_band(&)
+      surround_with(@out_of_band || OutOfBand.new(@asked.oob_gc) { report("server") if report_due? }, &)
+      @minor_only = OutOfBand.minor_only
+    end
+
+    # Without a place for it, majors stay where they are.
+    def major_out_of_band(&)
+      raise Refused, MajorOutOfBand.needs unless GC.respond_to?(:config)
+
+      surround_with(@out_of_band || MajorOutOfBand.new { report("server") if report_due? }, &)
+      @minor_only = OutOfBand.minor_only
+      raise Refused, MajorOutOfBand.needs unless @minor_only
+    end
+
+    def surround_with(out_of_band)
       yield out_of_band
       @out_of_band = out_of_band
       out_of_band.begin
-      @minor_only = OutOfBand.minor_only
     end
 
     def attempt(what)
@@ -142,9 +155,9 @@ module Powerband
     end
 
     def figures_out_of_band
-      return { oob_gc: 0, oob_gc_runs: 0, oob_gc_minor_only: false } unless @out_of_band
-
-      { oob_gc: @asked.oob_gc, oob_gc_runs: @out_of_band.runs, oob_gc_minor_only: @minor_only }
+      major = @asked.oob_major? && @minor_only
+      { oob_gc: @out_of_band ? @asked.oob_gc : 0, oob_gc_runs: @out_of_band&.runs || 0, oob_gc_minor_only: @minor_only,
+        oob_major: major }
     end
   end
 end

@@ -1,7 +1,7 @@
 //! Major collections: how often, and when.
 
 use crate::looked::{Change, Checked, Looked};
-use crate::seen::{LEAST, LEAST_MAJORS, Seen, major_by, of, percent};
+use crate::seen::{LEAST_MAJORS, Seen, major_by, of, percent};
 use flight::{CollectionKind, MajorBy};
 
 /// Shopify's autotuner 1.1 takes the same share.
@@ -66,12 +66,11 @@ pub(crate) fn write_barriers(seen: &Seen) -> Checked {
     }))
 }
 
-/// Major collections between the requests (`oob_gc`).
+/// Major collections between the requests (`oob_major`).
 pub(crate) fn out_of_band(seen: &Seen) -> Checked {
-    if let Some(setup) = seen.setup.filter(|setup| setup.oob_gc > 0) {
-        return Ok(Looked::Leave(format!("oob_gc is {} already", setup.oob_gc)));
+    if let Some(moved) = seen.setup.and_then(|setup| setup.out_of_band()) {
+        return Ok(Looked::Leave(format!("{moved} already")));
     }
-    let majors = seen.majors();
     let Some(slowest) = seen.slowest(CollectionKind::Major) else {
         return Err(
             "fewer than 1,000 requests are on record, so that it is not known how many of the slowest waited for a major collection"
@@ -91,21 +90,12 @@ pub(crate) fn out_of_band(seen: &Seen) -> Checked {
             seen.ruby_name()
         )));
     }
-    let requests: u64 = seen.processes.iter().map(|one| one.requests).sum();
-    if majors.len() < LEAST || seen.processes.iter().any(|one| !one.is_whole) {
-        return Err(format!(
-            "{found}, but the logs do not show how many requests one process serves between two of them"
-        ));
-    }
-    let every = (requests / majors.len() as u64).clamp(1, 1_000_000);
     Ok(Looked::Suggest(Change {
-        settings: vec![("oob_gc", every.to_string())],
-        evidence: format!(
-            "{found}; a process serves {} between two of them",
-            run::counted(every, "request")
-        ),
-        effect: "major collections run while the process serves no request, as often as today"
-            .to_owned(),
+        settings: vec![("oob_major", "on".to_owned())],
+        evidence: found,
+        effect:
+            "a major collection runs when Ruby needs one, as soon as the process serves no request"
+                .to_owned(),
         cost: "a process that always serves a request never runs them, so that its memory grows",
     }))
 }
@@ -169,16 +159,17 @@ mod tests {
         let mut seen = of_majors(MajorBy::OldGen, 12, 80_000_000);
         seen.ruby = Some(knobs::Version(3, 4));
         seen.stopped = Some(stopped(0.5, 0.0));
-        seen.setup = Some(crate::seen::Setup {
-            warmup: false,
-            oob_gc: 50,
-            minor_only: true,
-        });
-        assert!(old_objects(&seen).is_err());
-        assert!(write_barriers(&seen).is_err());
-        assert!(
-            matches!(out_of_band(&seen), Ok(Looked::Leave(said)) if said == "oob_gc is 50 already")
-        );
+        for (oob_gc, expected) in [(50, "oob_gc=50 already"), (0, "oob_major=on already")] {
+            seen.setup = Some(crate::seen::Setup {
+                warmup: false,
+                compact: false,
+                oob_gc,
+                minor_only: true,
+            });
+            assert!(old_objects(&seen).is_err());
+            assert!(write_barriers(&seen).is_err());
+            assert!(matches!(out_of_band(&seen), Ok(Looked::Leave(said)) if said == expected));
+        }
     }
 
     #[test]
@@ -195,7 +186,6 @@ mod tests {
     #[test]
     fn majors_move_between_the_requests_where_the_slowest_wait_and_ruby_can() {
         let mut seen = of_majors(MajorBy::OldGen, 10, 1_000);
-        seen.processes[0].requests = 5_000;
         assert!(out_of_band(&seen).is_err());
         seen.stopped = Some(stopped(0.2, 0.0));
         assert!(
@@ -204,10 +194,8 @@ mod tests {
         seen.ruby = Some(knobs::Version(3, 4));
         assert_eq!(
             suggested(out_of_band(&seen)).settings,
-            [("oob_gc", "500".to_owned())]
+            [("oob_major", "on".to_owned())]
         );
-        seen.processes[0].is_whole = false;
-        assert!(out_of_band(&seen).is_err());
         seen.stopped = Some(stopped(0.02, 0.0));
         assert!(matches!(out_of_band(&seen), Ok(Looked::Leave(_))));
     }

@@ -18,6 +18,8 @@ pub(crate) fn seen() -> Seen {
             worker_index: None,
         },
         allocator: "glibc".to_owned(),
+        installed: Vec::new(),
+        jit: "off".to_owned(),
         processes: vec![Process {
             pid: 7,
             collections: Vec::new(),

@@ -207,6 +207,8 @@ fn seen(recorded: &Recorded, environment: Option<BTreeMap<String, String>>) -> S
         ruby: knobs::Version::of(&header.ruby_version),
         server: header.server.clone(),
         allocator: ::inspect::printable(&header.about.allocator),
+        installed: installed(),
+        jit: ::inspect::printable(&header.about.jit),
         processes: recorded
             .processes
             .iter()
@@ -218,6 +220,14 @@ fn seen(recorded: &Recorded, environment: Option<BTreeMap<String, String>>) -> S
         environment,
         setup: setup(&recorded.processes),
     }
+}
+
+/// Allocators other than glibc's that a server could be started with here.
+fn installed() -> Vec<knobs::Allocator> {
+    let others = knobs::Allocator::ALL.into_iter();
+    others
+        .filter(|one| *one != knobs::Allocator::Glibc && servers::allocator_library(*one).is_ok())
+        .collect()
 }
 
 /// Of the time for which requests held the GVL.
@@ -251,6 +261,7 @@ fn setup(processes: &[(PathBuf, Snapshot)]) -> Option<Setup> {
         reports.filter(|report| report.role == Role::Server && pids.contains(&report.pid));
     ours.next().map(|report| Setup {
         warmup: report.warmup,
+        compact: report.compact,
         oob_gc: report.oob_gc,
         minor_only: report.oob_gc_minor_only,
     })

@@ -120,6 +120,11 @@ fn call(kind: ServerKind, arm: &Arm, chosen: &Chosen) -> Option<String> {
              while it served none. Puma's out_of_band and Passenger's out-of-band work do something similar: measure them \
              before you rely on this figure"
         )),
+        ("oob_major", _) => Some(
+            "`GC.config(rgengc_allow_full_mark: false)` in each process that serves, and `GC.start if \
+             GC.latest_gc_info(:need_major_by)` in Puma's out_of_band, or after each request of a server with one thread"
+                .to_owned(),
+        ),
         (other, _) => Some(format!(
             "the agent called it: docs/knobs.md says what {other} does"
         )),

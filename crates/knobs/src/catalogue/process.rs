@@ -74,6 +74,15 @@ pub const KNOBS: &[Knob] = &[
         )
     },
     Knob {
+        versions: Versions::since(3, 4),
+        ..switch(
+            "oob_major",
+            "POWERBAND_SETUP_OOB_MAJOR",
+            "Major collections run only while a process serves no request, as soon as Ruby needs one.",
+            "A process that always serves a request never runs them, so that its memory grows. Not together with `oob_gc`.",
+        )
+    },
+    Knob {
         kind: Kind::Text,
         default: "nothing",
         example: "oj",

@@ -6,7 +6,7 @@ module Powerband
     # setting it was for is left out.
     class Asked
       PREFIX = "POWERBAND_SETUP_"
-      SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER].freeze
+      SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER OOB_MAJOR].freeze
       KNOWN = (SWITCHES + %w[OOB_GC REQUIRE VERSIONS]).freeze
       OOB_RANGE = (0..1_000_000)
 
@@ -17,6 +17,7 @@ module Powerband
         @env = env
         @on = SWITCHES.to_h { |name| [name, switch(name)] }
         @oob_gc = every
+        one_out_of_band
         @libraries = list("REQUIRE")
         @gems = list("VERSIONS")
         unknown
@@ -53,6 +54,14 @@ module Powerband
 
         wrong("OOB_GC", "it must be N, for once after N requests, from 1 to 1000000, or 0; it is left out")
         0
+      end
+
+      # Each decides when the collector runs.
+      def one_out_of_band
+        return unless oob_major? && @oob_gc.positive?
+
+        wrong("OOB_GC", "OOB_MAJOR is on, which collects when Ruby needs it; it is left out")
+        @oob_gc = 0
       end
 
       # The program that asks may be newer than this agent, or have mistyped the name.

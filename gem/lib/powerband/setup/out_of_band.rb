@@ -49,5 +49,21 @@ module Powerband
         @collected.call
       end
     end
+
+    # A major collection when Ruby needs one, as soon as no request is in flight: the limits that start one within a request decide
+    # here as well.
+    class MajorOutOfBand < OutOfBand
+      def self.needs
+        "oob_major needs a Ruby whose collector can leave major collections out (3.4 and later), this is #{RUBY_VERSION}"
+      end
+
+      def initialize(&)
+        super(1, &)
+      end
+
+      def reached?(_total)
+        !GC.latest_gc_info(:need_major_by).nil?
+      end
+    end
   end
 end

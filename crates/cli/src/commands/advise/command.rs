@@ -51,7 +51,8 @@ pub(super) fn today(seen: &Seen) -> Option<String> {
     }
     if let Some(setup) = seen.setup {
         today.extend(setup.warmup.then(|| "warmup=on".to_owned()));
-        today.extend((setup.oob_gc > 0).then(|| format!("oob_gc={}", setup.oob_gc)));
+        today.extend(setup.compact.then(|| "compact=on".to_owned()));
+        today.extend(setup.out_of_band());
     }
     Some(today.join(","))
 }
@@ -82,6 +83,8 @@ mod tests {
                 worker_index: None,
             },
             allocator: String::new(),
+            installed: Vec::new(),
+            jit: String::new(),
             processes: Vec::new(),
             watched_s: 0.0,
             collected_share: None,
@@ -141,6 +144,7 @@ mod tests {
         own.allocator = "jemalloc".to_owned();
         own.setup = Some(adviser::Setup {
             warmup: true,
+            compact: false,
             oob_gc: 9,
             minor_only: false,
         });
