@@ -33,11 +33,17 @@ const CHECKS: [(&str, Check); 13] = [
     ("YJIT", processes::yjit),
 ];
 
-/// Makes every check.
+/// The names of all checks, in their order.
+pub fn checks() -> impl Iterator<Item = &'static str> {
+    CHECKS.iter().map(|(name, _)| *name)
+}
+
+/// Makes these checks, or all where none is named.
 #[must_use]
-pub fn advise(seen: &Seen) -> Advice {
+pub fn advise(seen: &Seen, only: &[String]) -> Advice {
     let mut advice = Advice::default();
-    for (name, check) in CHECKS {
+    let named = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+    for (name, check) in CHECKS.into_iter().filter(|(name, _)| named(name)) {
         let check_name = name.to_owned();
         match check(seen) {
             Ok(Looked::Suggest(change)) => advice.suggestions.push(suggestion(check_name, change)),

@@ -9,5 +9,5 @@ mod looked;
 mod rules;
 mod seen;
 
-pub use advice::{Advice, advise};
+pub use advice::{Advice, advise, checks};
 pub use seen::{Process, Seen, Setup};

@@ -271,6 +271,7 @@ pub fn summarise(
             .map_or_else(Vec::new, crate::windows::percentiles),
         pss_bytes: median_of(&|t| Some(t.memory.as_ref()?.compared_bytes()? as f64))
             .map(|b| b as u64),
+        pss_interval: aged::interval(&valid),
         growth_bytes_per_thousand: median_of(&|t| {
             let memory = t.memory.as_ref()?;
             let of_windows = Some(memory.growth_bytes_per_thousand);

@@ -57,15 +57,20 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
     for (tested, arm) in proof.suggestions.iter_mut().zip(&arms[1..]) {
         tested.judged = Some(judged(document, &found, arm, Stage::Compare));
     }
-    let kept: Vec<usize> = with(&proof, Conclusion::Kept);
+    let mut kept = with(&proof, Conclusion::Kept);
     document.proof = Some(proof.clone());
-    let together = match trials(arms, 1) > 0 && !kept.is_empty() {
-        true => Some(all_of(arms, &kept)?),
-        false => None,
+    kept.sort_by(|one, other| {
+        let ratio = |place: &usize| memory_ratio(document, &arms[1 + place]);
+        ratio(one).total_cmp(&ratio(other))
+    });
+    let confirms = trials(arms, 1) > 0 && !kept.is_empty();
+    let (together, taken) = match confirms.then(|| all_of(arms, &kept)) {
+        Some((arm, taken)) => (Some(arm), taken),
+        None => (None, kept.clone()),
     };
     let mut all = arms.to_vec();
     if let Some(arm) = &together {
-        measure(procedure, &arms[0], arm, kept.len())?;
+        measure(procedure, &arms[0], arm, taken.len())?;
         all.push(arm.clone());
     }
     arms::conclude(procedure, &all)?;
@@ -73,7 +78,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
     if let Some(arm) = &together {
         let found = arms::rows(document, &all);
         proof.together = Some(Together {
-            settings: of_kept(&proof, &kept),
+            settings: of_kept(&proof, &taken),
             arm: arm.name.clone(),
             judged: judged(document, &found, arm, Stage::Confirm),
         });
@@ -97,6 +102,21 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
         document.verdict = Some(verdict);
     }
     Ok(())
+}
+
+/// Of its memory to that of today's settings: of two that cannot be set together, the one with less is taken.
+fn memory_ratio(document: &Document, arm: &Arm) -> f64 {
+    let memory = judge::compare(
+        &document.trials,
+        Stage::Compare,
+        &document.comparisons[0].baseline,
+        &arm.name,
+        Judging {
+            metric: Metric::Memory,
+            ..Judging::reached(document, Stage::Compare)
+        },
+    );
+    memory.map_or(1.0, |memory| memory.ratio)
 }
 
 /// Fresh blocks of today's settings and of all that were kept; their comparison stands before the others, since the answer rests on it.
@@ -197,36 +217,33 @@ fn of_kept(proof: &Proof, kept: &[usize]) -> BTreeMap<String, String> {
     kept.flat_map(|one: &Tested| one.settings.clone()).collect()
 }
 
-/// One arm with what all these set.
-fn all_of(arms: &[Arm], kept: &[usize]) -> Result<Arm, Stopped> {
+/// One arm with what these set, and those of them that it has: what contradicts one before it is left out.
+fn all_of(arms: &[Arm], kept: &[usize]) -> (Arm, Vec<usize>) {
     let mut settings = arms[0].settings;
     let mut overlay = arms[0].overlay.clone();
-    for arm in kept.iter().map(|place| &arms[1 + place]) {
+    let mut taken = Vec::new();
+    for place in kept {
+        let arm = &arms[1 + place];
+        let Some(with) = merged(&overlay, &arm.overlay) else {
+            continue;
+        };
         settings.preload |= arm.settings.preload;
-        overlay = merged(&overlay, &arm.overlay)?;
-    }
-    let contradictions = overlay.contradictions();
-    if let Some(wrong) = contradictions.first() {
-        return Err(Stopped::NoAnswer(format!(
-            "the suggestions that were kept cannot be set together: {}",
-            wrong.what
-        )));
+        overlay = with;
+        taken.push(*place);
     }
     let arm = Arm::with(settings, overlay);
     // The only one that was kept has this name already.
-    Ok(Arm {
-        name: format!("{}-together", arm.name),
-        ..arm
-    })
+    let name = format!("{}-together", arm.name);
+    (Arm { name, ..arm }, taken)
 }
 
-fn merged(one: &Overlay, other: &Overlay) -> Result<Overlay, Stopped> {
+/// Both in one server; `None` where that cannot be.
+fn merged(one: &Overlay, other: &Overlay) -> Option<Overlay> {
     let mut merged = one.clone();
     for chosen in other.chosen() {
-        let set = merged.set(&chosen.knob, &chosen.value);
-        set.map_err(|wrong| Stopped::NoAnswer(wrong.what))?;
+        merged.set(&chosen.knob, &chosen.value).ok()?;
     }
-    Ok(merged)
+    merged.contradictions().is_empty().then_some(merged)
 }
 
 /// `advised`: the arm that was measured last of all that was kept.
@@ -246,9 +263,22 @@ fn verdict(document: &Document, proof: &Proof, arms: &[Arm], advised: Option<&Ar
         .join("; ");
     let of_all = proof.together.as_ref().map(|of| &of.judged);
     if let Some(judged) = of_all {
-        let these = match with(proof, Conclusion::Kept).len() {
-            1 => "it is",
-            _ => "all kept together are",
+        let kept = with(proof, Conclusion::Kept);
+        let taken = proof.together.as_ref().map(|of| &of.settings);
+        let is_in = |place: &&usize| {
+            let settings = &proof.suggestions[**place].settings;
+            taken.is_some_and(|taken| settings.keys().all(|knob| taken.contains_key(knob)))
+        };
+        let left_out: Vec<&str> = (kept.iter().filter(|place| !is_in(place)))
+            .map(|place| proof.suggestions[*place].check.as_str())
+            .collect();
+        let these = match (kept.len(), left_out.as_slice()) {
+            (1, _) => "it is".to_owned(),
+            (_, []) => "all kept together are".to_owned(),
+            (_, left_out) => format!(
+                "all kept together, without what contradicts them ({}), are",
+                left_out.join(", ")
+            ),
         };
         sentence = format!(
             "{sentence}. On fresh blocks {these} {}: {}",

@@ -324,7 +324,7 @@ impl Trials for Script {
     }
 
     fn sending_caveats(&self) -> Vec<String> {
-        Vec::new()
+        Vec::default()
     }
 
     fn environment(&self, _: &Arm) -> Vec<SetVariable> {

@@ -43,6 +43,7 @@ mod request_time;
 mod sheet;
 mod shell;
 mod since;
+mod smallest;
 mod so_far;
 mod steps;
 mod survivors_page;

@@ -7,8 +7,8 @@ use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
-    pod, predicted, proof, rates, request_time, since, so_far, steps, tables, tried, why_not,
-    windows, worth,
+    pod, predicted, proof, rates, request_time, since, smallest, so_far, steps, tables, tried,
+    why_not, windows, worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -55,6 +55,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         return sheet;
     }
     since::write(&mut sheet, document);
+    smallest::write(&mut sheet, document);
     proof::write(&mut sheet, document);
     if !document.arms.is_empty() {
         sheet.heading("What was tried");

@@ -387,6 +387,9 @@ pub struct ArmSummary {
     /// Median over its trials of the largest proportional set size of the process tree, bytes: up to the requests of the plan's `age`
     /// where there is one, else up to the end of the windows.
     pub pss_bytes: Option<u64>,
+    /// Interval of the mean of that memory over its trials (95 %), low and high, bytes; absent below two trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pss_interval: Option<(u64, u64)>,
     /// Median growth of that memory per thousand requests, bytes, with an age in the second half of its requests; negative when it
     /// shrank.
     pub growth_bytes_per_thousand: Option<f64>,

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "setup/asked"
+require_relative "setup/between_requests"
 require_relative "setup/heap"
 require_relative "setup/libraries"
 require_relative "setup/out_of_band"
@@ -13,6 +14,8 @@ module Powerband
   # be measured (docs/agent.md, contract/setup-v1.md). Loaded only where a variable asks for it. Each step stands alone: one
   # that fails is said, reported and left out. A forked process inherits its parent's set-up.
   class Setup
+    include BetweenRequests
+
     # What cannot be done here, with the reason and what helps.
     class Refused < StandardError; end
 
@@ -97,26 +100,6 @@ module Powerband
       @surrounded = middleware
     end
 
-    def collect_out_of_band(&)
-      surround_with(@out_of_band || OutOfBand.new(@asked.oob_gc) { report("server") if report_due? }, &)
-      @minor_only = OutOfBand.minor_only
-    end
-
-    # Without a place for it, majors stay where they are.
-    def major_out_of_band(&)
-      raise Refused, MajorOutOfBand.needs unless GC.respond_to?(:config)
-
-      surround_with(@out_of_band || MajorOutOfBand.new { report("server") if report_due? }, &)
-      @minor_only = OutOfBand.minor_only
-      raise Refused, MajorOutOfBand.needs unless @minor_only
-    end
-
-    def surround_with(out_of_band)
-      yield out_of_band
-      @out_of_band = out_of_band
-      out_of_band.begin
-    end
-
     def attempt(what)
       yield
     rescue Refused => e
@@ -152,12 +135,6 @@ module Powerband
         **figures_out_of_band, require: @loaded || [], versions: Libraries.versions(@asked.gems),
         inherited: @done_by.reject { |_, pid| pid == Process.pid }.keys.map(&:to_s), failed: @failed
       }
-    end
-
-    def figures_out_of_band
-      major = @asked.oob_major? && @minor_only
-      { oob_gc: @out_of_band ? @asked.oob_gc : 0, oob_gc_runs: @out_of_band&.runs || 0, oob_gc_minor_only: @minor_only,
-        oob_major: major }
     end
   end
 end

@@ -8,7 +8,7 @@ use super::flight_root::flight_root;
 use super::inspect::{found, looked_into, now_ns, own};
 use crate::args::AdviseArgs;
 use crate::{Failure, output};
-use adviser::{Process, Seen, Setup, advise as look};
+use adviser::{Process, Seen, Setup, advise as look, checks};
 use flight::{FlightFile, Header, Role, Snapshot};
 use run::inspect::NotRead;
 use small_sort::SmallSort;
@@ -41,11 +41,13 @@ pub fn advise(args: AdviseArgs) -> Result<u8, Failure> {
     if !args.prove {
         prove::refuse_without_prove()?;
     }
+    known_checks(&args.checks)?;
     let recorded = recorded(&args)?;
     let environment = environment(&recorded.processes);
     let seen = seen(&recorded, environment.as_ref().map(|(_, of)| of.clone()));
     let environment_of = environment.map(|(pid, _)| pid);
-    let document = document::document(&recorded, &seen, look(&seen), environment_of);
+    let advice = look(&seen, &args.checks);
+    let document = document::document(&recorded, &seen, advice, environment_of);
     if args.prove {
         let application = document.looked_at.application.clone();
         if let Some(proof) = prove::proof(&document, &seen)? {
@@ -59,6 +61,18 @@ pub fn advise(args: AdviseArgs) -> Result<u8, Failure> {
         output::print(&report::advise_page(&document, output::style()))?;
     }
     Ok(0)
+}
+
+fn known_checks(named: &[String]) -> Result<(), Failure> {
+    let unknown = named
+        .iter()
+        .find(|one| checks().all(|known| known != one.as_str()));
+    unknown.map_or(Ok(()), |unknown| {
+        Err(Failure::usage(format!(
+            "--check = {unknown:?}: there is no such check; there are {}",
+            checks().collect::<Vec<_>>().join(", ")
+        )))
+    })
 }
 
 fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {

@@ -36,6 +36,14 @@ pub fn aged(trials: &[&Trial], document: &Document) -> Option<AgedArm> {
     })
 }
 
+/// Interval of the mean of the memory that is compared, bytes; `None` below two trials.
+pub fn interval(trials: &[&Trial]) -> Option<(u64, u64)> {
+    let of_trial = |trial: &&Trial| Some(trial.memory.as_ref()?.compared_bytes()? as f64);
+    let found: Vec<f64> = trials.iter().filter_map(of_trial).collect();
+    let (mean, half) = stats::mean_and_half(&found, ALPHA)?;
+    Some(((mean - half).max(0.0) as u64, (mean + half) as u64))
+}
+
 /// Bytes per thousand requests in the second half of the requests of a trial that was aged.
 pub fn late_pace(trial: &Trial) -> Option<f64> {
     let memory = trial.memory.as_ref()?;
@@ -202,6 +210,23 @@ mod tests {
         let found = judged(210, &cut);
         assert_eq!((found.trials, found.not_aged, found.fits), (0, 6, None));
         assert_eq!(found.why_not.as_deref(), Some("too slow"));
+    }
+
+    #[test]
+    fn the_mean_memory_of_several_trials_has_an_interval() {
+        let of = |plateaus: &[u64]| {
+            let trials: Vec<Trial> = plateaus
+                .iter()
+                .zip(1..)
+                .map(|(plateau, block)| aged_trial(block, until(*plateau)))
+                .collect();
+            interval(&trials.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[8_000]), None);
+        let same = of(&[8_000, 8_000]).unwrap();
+        assert_eq!(same, (200 * MIB, 200 * MIB));
+        let (low, high) = of(&[8_000, 40_000, 8_000]).unwrap();
+        assert!(low < 180 * MIB && high > 200 * MIB, "{low} {high}");
     }
 
     #[test]

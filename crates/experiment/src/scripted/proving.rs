@@ -100,6 +100,30 @@ fn what_helps_is_kept_and_what_harms_or_changes_nothing_is_refuted() {
 }
 
 #[test]
+fn of_two_that_contradict_the_one_with_less_memory_is_confirmed() {
+    const OTHER: (&str, &str) = ("malloc_conf", "narenas:2");
+    let script = Script {
+        keeps: |arm, requests| match arm.overlay.holds(&Overlay::of(&[OTHER]).unwrap()) {
+            true => 40 * MIB,
+            false => keeps(arm, requests),
+        },
+        ..script()
+    };
+    let document = measured(&script, &suggested(&[OTHER, LESS]));
+    assert_eq!(conclusions(&document), [Conclusion::Kept; 2]);
+    let together = document.proof.as_ref().unwrap().together.as_ref().unwrap();
+    assert_eq!(
+        together.settings.keys().collect::<Vec<_>>(),
+        ["malloc_arena_max"]
+    );
+    let sentence = document.verdict.unwrap().sentence;
+    assert!(
+        sentence.contains("without what contradicts them (malloc_conf)"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn one_suggestion_alone_needs_no_second_comparison() {
     let document = measured(&script(), &suggested(&[LESS]));
     let proof = document.proof.as_ref().unwrap();

@@ -23,6 +23,7 @@ mod proof_page;
 mod reasons_page;
 #[path = "../support/run_page.rs"]
 mod run_page;
+mod smallest_page;
 #[path = "../support/mod.rs"]
 mod support;
 mod unfinished_page;

@@ -50,8 +50,8 @@ module Powerband
       end
     end
 
-    # A major collection when Ruby needs one, as soon as no request is in flight: the limits that start one within a request decide
-    # here as well.
+    # A major collection when Ruby needs one, as soon as no request is in flight: the limits that start one within a request
+    # decide here as well.
     class MajorOutOfBand < OutOfBand
       def self.needs
         "oob_major needs a Ruby whose collector can leave major collections out (3.4 and later), this is #{RUBY_VERSION}"
