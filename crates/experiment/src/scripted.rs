@@ -324,7 +324,7 @@ impl Trials for Script {
     }
 
     fn sending_caveats(&self) -> Vec<String> {
-        Vec::default()
+        Vec::new()
     }
 
     fn environment(&self, _: &Arm) -> Vec<SetVariable> {
@@ -489,11 +489,10 @@ fn continued(
         Goal::Arms { arms, .. } => arms::compare(&mut procedure, arms),
     };
     let result = result.and_then(|()| procedure.end());
-    let store = procedure.store;
     match result {
-        Ok(()) => (store.document, Ok(())),
+        Ok(()) => (procedure.store.document, Ok(())),
         Err(stopped) => {
-            let (store, stopped) = session::fail(store, stopped, script);
+            let (store, stopped) = session::fail(procedure.store, stopped, script);
             (store.document, stopped)
         }
     }

@@ -43,9 +43,9 @@ pub fn markdown(page: &mut String, document: &Document) {
         let cells = [
             check.to_owned(),
             format!("`{}`", typed(settings)),
-            judged(found),
+            markdown_table::plain(&judged(found)),
         ];
-        line(page, &cells.map(|cell| plain(&cell).into()));
+        line(page, &cells);
     };
     for tested in &proof.suggestions {
         row(&tested.check, &tested.settings, tested.judged.as_ref());

@@ -1,6 +1,6 @@
 //! The smallest cluster for a rate: what `tune --least memory` advises or keeps, its memory, and how many of it fit.
 
-use crate::figures::{bytes, counted, grouped, rate};
+use crate::figures::{bytes, counted, rate};
 use crate::reading::{advised, baseline, called};
 use crate::sheet::Sheet;
 use run::{ArmSummary, Document, Least};
@@ -69,8 +69,8 @@ fn fitting(document: &Document, arm: &ArmSummary) -> Option<String> {
         None => "",
     };
     Some(format!(
-        "{} of it fit into {} ({whose}), each with the memory at the upper end of that interval.{growing}",
-        grouped(limit / high.max(1)),
+        "It fits {} into {} ({whose}), each time with the memory at the upper end of that interval.{growing}",
+        counted(limit / high.max(1), "time"),
         bytes(limit)
     ))
 }

@@ -85,7 +85,7 @@ pub(crate) fn reforking(seen: &Seen) -> Checked {
         ));
     }
     let heaps = seen.processes.iter().filter_map(|one| one.heap.as_ref());
-    let largest = heaps.map(|heap| u64::from(heap.pages) * u64::from(heap.page_bytes));
+    let largest = heaps.map(|heap| heap.pages * u64::from(heap.page_bytes));
     let Some(largest) = largest.max() else {
         return Err("the files do not say how large Ruby's heap is".to_owned());
     };

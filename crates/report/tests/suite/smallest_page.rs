@@ -28,10 +28,10 @@ fn it_has_its_memory_with_the_interval_and_how_many_fit() {
     let said = flat(&page(&document));
     for expected in [
         "The smallest cluster for the rate",
-        " serves 40 a second within p99",
+        " serves 40.0 a second within p99",
         "in 200 MiB (95 % interval of the mean 190 MiB to 210 MiB)",
         // 1,024 / 210.
-        "4 of it fit into 1.0 GiB (the limit)",
+        "It fits 4 times into 1024 MiB (the limit)",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
