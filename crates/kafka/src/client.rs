@@ -1,0 +1,326 @@
+//! Kafka, asked by blocking calls. The client's tasks, such as a group's heartbeats, run on one thread of their own.
+
+use crate::{Access, Address, KafkaError, Mechanism, Member, Message, Place, Writer};
+use krafka::admin::{ListOffsetsOptions, NewTopic, OffsetSpec};
+use krafka::auth::{AuthConfig, TlsConfig};
+use krafka::consumer::{AutoOffsetReset, Consumer, ConsumerRecord, TopicPartition};
+use krafka::{Kafka, KrafkaError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// A connection that is not there by then is none.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Without a message for so long, a topic that is read to its end gives no more.
+const SILENCE: Duration = Duration::from_secs(30);
+/// A document of 256 pages with all its histograms.
+pub(crate) const MOST_MESSAGE: usize = 64 << 20;
+
+/// Brokers, one topic of which is meant.
+#[derive(Clone)]
+pub struct Cluster {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) kafka: Kafka,
+    pub(crate) address: Address,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Cluster").field(&self.address).finish()
+    }
+}
+
+impl Cluster {
+    /// Asks the brokers of an address.
+    ///
+    /// # Errors
+    /// None answers, or they refuse the login or the certificate is not theirs.
+    pub fn connect(address: &Address, access: &Access) -> Result<Self, KafkaError> {
+        let unreachable = |why: String| KafkaError::Unreachable {
+            address: address.to_string(),
+            why,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("kafka")
+            .enable_all()
+            .build()
+            .map_err(|e| unreachable(e.to_string()))?;
+        let builder = Kafka::builder(address.brokers.join(","))
+            .client_id("powerband")
+            .security(security(address, access))
+            .connect_timeout(CONNECT)
+            .allow_auto_create_topics(false);
+        let kafka = runtime
+            .block_on(builder.connect())
+            .map_err(|e| unreachable(e.to_string()))?;
+        Ok(Self {
+            runtime: Arc::new(runtime),
+            kafka,
+            address: address.clone(),
+        })
+    }
+
+    /// What it was made of.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Makes a topic where there is none, with as many copies as the brokers make by default. `large`: its messages may have
+    /// [`MOST_MESSAGE`] bytes.
+    ///
+    /// # Errors
+    /// It can be neither found nor made.
+    pub fn have_topic(&self, topic: &str, partitions: u32, large: bool) -> Result<(), KafkaError> {
+        let what = || format!("the topic {topic} cannot be made");
+        let wrong = |e: KrafkaError| failed(what(), &e);
+        let count = i32::try_from(partitions).unwrap_or(i32::MAX);
+        let mut new = NewTopic::new(topic, count, -1).map_err(wrong)?;
+        if large {
+            new.configs
+                .insert("max.message.bytes".to_owned(), MOST_MESSAGE.to_string());
+        }
+        if self.partitions(topic)?.is_some() {
+            return Ok(());
+        }
+        let admin = self.kafka.admin();
+        let made = self
+            .runtime
+            .block_on(admin.create_topics([new], Default::default()))
+            .map_err(wrong)?;
+        for made in made.into_values() {
+            match made {
+                // Another generator was faster.
+                Ok(()) => {}
+                Err(_) if self.partitions(topic)?.is_some() => {}
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+        self.until_led(topic)
+    }
+
+    /// A new topic has no leaders at first.
+    fn until_led(&self, topic: &str) -> Result<(), KafkaError> {
+        let limit = CONNECT;
+        let ends = std::time::Instant::now() + limit;
+        while std::time::Instant::now() < ends {
+            if self.partitions(topic)?.is_some() {
+                return Ok(());
+            }
+            self.runtime
+                .block_on(tokio::time::sleep(Duration::from_millis(50)));
+        }
+        Err(KafkaError::Late {
+            what: format!("the topic {topic} has no leaders yet"),
+            limit,
+        })
+    }
+
+    /// How many partitions a topic has; `None` where there is none, or one has no leader.
+    ///
+    /// # Errors
+    /// Kafka's.
+    pub fn partitions(&self, topic: &str) -> Result<Option<u32>, KafkaError> {
+        let admin = self.kafka.admin();
+        let described = self
+            .runtime
+            .block_on(admin.describe_topics([topic], Default::default()))
+            .map_err(|e| failed(format!("the topic {topic} cannot be described"), &e))?;
+        Ok(described.into_values().find_map(|topic| {
+            let partitions = topic.ok()?.partitions;
+            let led = partitions.iter().all(|one| one.leader.is_some());
+            u32::try_from(partitions.len())
+                .ok()
+                .filter(|count| led && *count > 0)
+        }))
+    }
+
+    /// As [`Cluster::partitions`] of the topic that is meant.
+    ///
+    /// # Errors
+    /// There is none, or Kafka's.
+    pub fn must_have(&self) -> Result<u32, KafkaError> {
+        self.partitions(&self.address.topic)?
+            .ok_or_else(|| KafkaError::NoTopic {
+                address: self.address.to_string(),
+            })
+    }
+
+    /// The offset before the first message, or after the last one, of each partition.
+    pub(crate) fn offsets(
+        &self,
+        topic: &str,
+        partitions: &[i32],
+        last: bool,
+    ) -> Result<BTreeMap<i32, i64>, KafkaError> {
+        let spec = || match last {
+            true => OffsetSpec::Latest,
+            false => OffsetSpec::Earliest,
+        };
+        let what = || format!("the offsets of {topic} cannot be read");
+        let wanted = partitions
+            .iter()
+            .map(|partition| (TopicPartition::new(topic, *partition), spec()));
+        let admin = self.kafka.admin();
+        let options = ListOffsetsOptions::default();
+        let found = self
+            .runtime
+            .block_on(admin.list_offsets(wanted, options))
+            .map_err(|e| failed(what(), &e))?;
+        let found = found.into_iter().map(|(place, offset)| {
+            let offset = offset.map_err(|e| failed(what(), &e))?;
+            Ok((place.partition, offset.offset))
+        });
+        found.collect()
+    }
+
+    /// All messages of a topic, up to the ends that it has now; partition by partition in their order, partitions mixed.
+    ///
+    /// # Errors
+    /// There is none, or the brokers went silent.
+    pub fn read(
+        &self,
+        topic: &str,
+        mut take: impl FnMut(Place, Message),
+    ) -> Result<(), KafkaError> {
+        let count = self.partitions(topic)?.ok_or_else(|| KafkaError::NoTopic {
+            address: self.address.to_string(),
+        })?;
+        let all: Vec<i32> = (0..count).filter_map(|n| i32::try_from(n).ok()).collect();
+        let firsts = self.offsets(topic, &all, false)?;
+        let ends = self.offsets(topic, &all, true)?;
+        let mut open: BTreeMap<i32, i64> = ends
+            .into_iter()
+            .filter(|(partition, end)| firsts.get(partition).is_some_and(|first| first < end))
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let what = || format!("the topic {topic} cannot be read");
+        let consumer = self.reader(topic, open.keys().copied().collect(), &firsts)?;
+        let mut heard = std::time::Instant::now();
+        while !open.is_empty() {
+            let records = self
+                .runtime
+                .block_on(consumer.poll(Duration::from_millis(500)))
+                .map_err(|e| failed(what(), &e))?;
+            if !records.is_empty() {
+                heard = std::time::Instant::now();
+            } else if heard.elapsed() >= SILENCE {
+                return Err(KafkaError::Late {
+                    what: what(),
+                    limit: SILENCE,
+                });
+            }
+            for record in records {
+                if open
+                    .get(&record.partition)
+                    .is_some_and(|end| record.offset < *end)
+                {
+                    let (place, message) = message(record);
+                    take(place, message);
+                }
+            }
+            for partition in open.keys().copied().collect::<Vec<_>>() {
+                let position = self.runtime.block_on(consumer.position(topic, partition));
+                if position.is_some_and(|at| open.get(&partition).is_some_and(|end| at >= *end)) {
+                    open.remove(&partition);
+                }
+            }
+        }
+        let _ = self.runtime.block_on(consumer.close());
+        Ok(())
+    }
+
+    /// A consumer of these partitions from these offsets on, in no group.
+    pub(crate) fn reader(
+        &self,
+        topic: &str,
+        partitions: Vec<i32>,
+        from: &BTreeMap<i32, i64>,
+    ) -> Result<Consumer, KafkaError> {
+        let started = async {
+            let consumer = self
+                .kafka
+                .consumer_without_group()
+                .auto_offset_reset(AutoOffsetReset::Earliest)
+                .metrics_push(false)
+                .fetch_max_wait(Duration::from_millis(100))
+                .build()
+                .await?;
+            consumer.assign(topic, partitions.clone()).await?;
+            for partition in &partitions {
+                if let Some(offset) = from.get(partition) {
+                    consumer.seek(topic, *partition, *offset).await?;
+                }
+            }
+            Ok(consumer)
+        };
+        self.runtime
+            .block_on(started)
+            .map_err(|e: KrafkaError| failed(format!("the topic {topic} cannot be read"), &e))
+    }
+
+    /// Sends messages to the topic, at most so many bytes of which wait here.
+    ///
+    /// # Errors
+    /// Kafka's.
+    pub fn writer(&self, most_waiting: u64) -> Result<Writer, KafkaError> {
+        Writer::start(self.clone(), most_waiting)
+    }
+
+    /// Joins a consumer group of the topic.
+    ///
+    /// # Errors
+    /// Kafka's.
+    pub fn join(&self, group: &str) -> Result<Member, KafkaError> {
+        Member::join(self.clone(), group)
+    }
+}
+
+fn security(address: &Address, access: &Access) -> AuthConfig {
+    let login = access.login.as_ref().map(|login| {
+        let (user, password) = (login.user.clone(), login.password.clone());
+        match address.mechanism {
+            Mechanism::Plain => AuthConfig::sasl_plain(user, password),
+            Mechanism::ScramSha256 => AuthConfig::sasl_scram_sha256(user, password),
+            Mechanism::ScramSha512 => AuthConfig::sasl_scram_sha512(user, password),
+        }
+    });
+    let tls = address.tls.then(|| match &access.ca {
+        Some(file) => TlsConfig::new().with_ca_cert(file.display().to_string()),
+        None => TlsConfig::new().with_native_roots(),
+    });
+    match (login, tls) {
+        (None, None) => AuthConfig::plaintext(),
+        (None, Some(tls)) => AuthConfig::ssl(tls),
+        (Some(login), None) => login,
+        (Some(login), Some(tls)) => login.with_tls(tls),
+    }
+}
+
+pub(crate) fn failed(what: String, error: &KrafkaError) -> KafkaError {
+    KafkaError::Failed {
+        what,
+        why: error.to_string(),
+    }
+}
+
+pub(crate) fn message(record: ConsumerRecord) -> (Place, Message) {
+    let place = Place {
+        partition: record.partition,
+        offset: record.offset,
+    };
+    let headers = record.headers.into_iter();
+    let message = Message {
+        key: record.key.unwrap_or_default().to_vec(),
+        value: record.value.unwrap_or_default().to_vec(),
+        headers: headers
+            .map(|(name, value)| (name, value.unwrap_or_default().to_vec()))
+            .collect(),
+        at_ms: record.timestamp,
+    };
+    (place, message)
+}

@@ -1,0 +1,230 @@
+//! A generator in a consumer group.
+
+use crate::client::{MOST_MESSAGE, failed, message};
+use crate::{Cluster, Entry, Group, KafkaError, Message, Place};
+use krafka::Record;
+use krafka::consumer::{AutoOffsetReset, Consumer, OffsetAndMetadata, TopicPartition};
+use krafka::producer::Producer;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A member of which nothing is heard for so long has left.
+const SESSION: Duration = Duration::from_secs(10);
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// How long a result is offered to brokers that do not answer.
+const OFFERED: Duration = Duration::from_secs(60);
+
+/// Takes part until it is dropped.
+pub struct Member {
+    cluster: Cluster,
+    group: String,
+    consumer: Consumer,
+    /// Of the topic of the results.
+    told: Consumer,
+    producer: Producer,
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Member").field(&self.group).finish()
+    }
+}
+
+impl Member {
+    pub(crate) fn join(cluster: Cluster, group: &str) -> Result<Self, KafkaError> {
+        let results = cluster.address.results();
+        cluster.have_topic(&results, 1, true)?;
+        let ends = cluster.offsets(&results, &[0], true)?;
+        let told = cluster.reader(&results, vec![0], &ends)?;
+        let topic = cluster.address.topic.clone();
+        let joined = async {
+            let producer = cluster
+                .kafka
+                .producer()
+                .linger(Duration::ZERO)
+                .max_request_size(MOST_MESSAGE)
+                .buffer_memory(2 * MOST_MESSAGE)
+                .max_block(OFFERED)
+                .delivery_timeout(OFFERED)
+                .metrics_push(false)
+                .build()
+                .await?;
+            let consumer = cluster
+                .kafka
+                .consumer(group)
+                .auto_offset_reset(AutoOffsetReset::Earliest)
+                .enable_auto_commit(false)
+                .session_timeout(SESSION)
+                .heartbeat_interval(HEARTBEAT)
+                .metrics_push(false)
+                .build()
+                .await?;
+            consumer.subscribe([&topic]).await?;
+            Ok((producer, consumer))
+        };
+        let (producer, consumer) = cluster
+            .runtime
+            .block_on(joined)
+            .map_err(|e| failed(format!("the group {group} cannot be joined"), &e))?;
+        Ok(Self {
+            group: group.to_owned(),
+            cluster,
+            consumer,
+            told,
+            producer,
+        })
+    }
+
+    fn topic(&self) -> &str {
+        &self.cluster.address.topic
+    }
+
+    /// Leaves the group.
+    pub fn leave(self) {
+        let closed = async {
+            let _ = self.producer.close().await;
+            let _ = self.told.close().await;
+            let _ = self.consumer.close().await;
+        };
+        self.cluster.runtime.block_on(closed);
+    }
+}
+
+impl Group for Member {
+    fn poll(&mut self, wait: Duration) -> Result<Vec<(Place, Message)>, KafkaError> {
+        let polled = self.cluster.runtime.block_on(self.consumer.poll(wait));
+        let records = polled.or_else(|e| match e.is_retriable() {
+            true => Ok(Vec::new()),
+            false => Err(failed(
+                format!("the topic {} cannot be read", self.topic()),
+                &e,
+            )),
+        })?;
+        Ok(records.into_iter().map(message).collect())
+    }
+
+    fn assignment(&mut self) -> Option<(String, Vec<i32>)> {
+        let known = async {
+            let group = self.consumer.group_metadata().await?;
+            let mut all = self.consumer.assignment().await;
+            Some((
+                group.member_id().to_owned(),
+                all.remove(self.topic()).unwrap_or_default(),
+            ))
+        };
+        self.cluster.runtime.block_on(known)
+    }
+
+    fn unclaimed(&mut self, partitions: &[i32]) -> Result<BTreeMap<i32, Range<i64>>, KafkaError> {
+        if partitions.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let topic = self.topic();
+        let asked: Vec<(&str, i32)> = partitions.iter().map(|p| (topic, *p)).collect();
+        let claimed = self
+            .cluster
+            .runtime
+            .block_on(self.consumer.committed(&asked))
+            .map_err(|e| failed(format!("the offsets of {} cannot be read", self.group), &e))?;
+        let firsts = self.cluster.offsets(topic, partitions, false)?;
+        let ends = self.cluster.offsets(topic, partitions, true)?;
+        let ranges = ends.into_iter().map(|(partition, end)| {
+            let first = firsts.get(&partition).copied().unwrap_or(0);
+            let claimed = claimed.get(&(topic.to_owned(), partition));
+            let from = claimed.map_or(first, |one| one.offset).clamp(first, end);
+            (partition, from..end)
+        });
+        Ok(ranges.collect())
+    }
+
+    fn position(&mut self, partition: i32) -> Option<i64> {
+        let position = self.consumer.position(self.topic(), partition);
+        self.cluster.runtime.block_on(position)
+    }
+
+    fn members(&mut self) -> Result<Option<BTreeMap<String, Vec<i32>>>, KafkaError> {
+        let what = || format!("the group {} cannot be described", self.group);
+        let admin = self.cluster.kafka.admin();
+        let described = admin.describe_consumer_groups([&self.group], Default::default());
+        let described = self
+            .cluster
+            .runtime
+            .block_on(described)
+            .map_err(|e| failed(what(), &e))?;
+        let Some(group) = described.into_values().next() else {
+            return Ok(None);
+        };
+        let group = group.map_err(|e| failed(what(), &e))?;
+        if !group.state.eq_ignore_ascii_case("stable") {
+            return Ok(None);
+        }
+        let topic = self.topic();
+        let members = group.members.into_iter().map(|member| {
+            let own = member.assignment.unwrap_or_default();
+            let own = own.into_iter().filter(|one| one.topic_name == topic);
+            let partitions = own.flat_map(|one| one.partitions).collect();
+            (member.member_id, partitions)
+        });
+        Ok(Some(members.collect()))
+    }
+
+    fn say(&mut self, entry: &Entry) -> Result<(), KafkaError> {
+        let results = self.cluster.address.results();
+        let what = || format!("the topic {results} cannot be written");
+        let value = serde_json::to_vec(entry).map_err(|e| KafkaError::Failed {
+            what: what(),
+            why: e.to_string(),
+        })?;
+        let record = Record::new(results.clone(), value).key(self.group.clone().into_bytes());
+        let sent = self.producer.send(record);
+        let sent = self.cluster.runtime.block_on(sent);
+        sent.map(|_| ()).map_err(|e| failed(what(), &e))
+    }
+
+    fn heard(&mut self) -> Result<Vec<Entry>, KafkaError> {
+        let polled = self.told.poll(Duration::from_millis(20));
+        let records = self.cluster.runtime.block_on(polled);
+        let records = records.or_else(|e| match e.is_retriable() {
+            true => Ok(Vec::new()),
+            false => Err(failed(
+                format!(
+                    "the topic {} cannot be read",
+                    self.cluster.address.results()
+                ),
+                &e,
+            )),
+        })?;
+        // What another program wrote there is none of ours.
+        let values = records.into_iter().filter_map(|record| record.value);
+        Ok(values
+            .filter_map(|value| serde_json::from_slice(&value).ok())
+            .collect())
+    }
+
+    fn claim(&mut self, next: &[(i32, i64)]) -> Result<(), KafkaError> {
+        let topic = self.topic();
+        let offsets: Vec<(TopicPartition, OffsetAndMetadata)> = next
+            .iter()
+            .map(|(partition, offset)| {
+                (
+                    TopicPartition::new(topic, *partition),
+                    OffsetAndMetadata::new(*offset),
+                )
+            })
+            .collect();
+        let committed = self.consumer.commit_offsets(offsets);
+        let committed = self.cluster.runtime.block_on(committed);
+        committed.map_err(|e| {
+            failed(
+                format!("the group {} does not take its offsets", self.group),
+                &e,
+            )
+        })
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
