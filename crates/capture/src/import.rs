@@ -66,6 +66,22 @@ impl Traffic {
         found.finish(crate::Format::Capture)
     }
 
+    /// Records that did not come from a file, each with the Unix time in ns from which it counts its instant.
+    ///
+    /// # Errors
+    /// As [`crate::read`]'s.
+    pub fn of_records(
+        records: impl IntoIterator<Item = (u64, Exchange)>,
+        unredacted: Vec<String>,
+    ) -> Result<Self, ReadError> {
+        let mut found = Collector::default();
+        found.unredacted = unredacted;
+        for (number, (began_ns, exchange)) in (1..).zip(records) {
+            found.take(Place::Record(number), request(began_ns, exchange));
+        }
+        found.finish(crate::Format::Capture)
+    }
+
     /// The requests as records of a capture that began with the first of them, at the instants of
     /// [`Traffic::instants_ns`]. Answers are unknown.
     pub fn into_exchanges(self) -> impl Iterator<Item = Exchange> {

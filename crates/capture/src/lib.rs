@@ -20,6 +20,7 @@ mod headers;
 mod import;
 mod instant;
 mod json_lines;
+mod message;
 mod number_hash;
 mod pair;
 mod redact;

@@ -84,6 +84,19 @@ impl Source {
         })
     }
 
+    /// Records that did not come from a file, in their order, which count from `began_ns`.
+    #[must_use]
+    pub fn of_records(records: Vec<Exchange>, began_ns: u64, about: About) -> Self {
+        Self {
+            records: Records::Others(Box::new(records.into_iter())),
+            format: Format::Capture,
+            began_ns: Some(began_ns),
+            timed: true,
+            about,
+            skipped: Skipped::default(),
+        }
+    }
+
     /// What the file is.
     #[must_use]
     pub fn format(&self) -> Format {

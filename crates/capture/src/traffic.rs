@@ -114,6 +114,24 @@ impl Traffic {
         Duration::from_nanos(self.instants_ns().last().copied().unwrap_or(0))
     }
 
+    /// Each request so many times at its instant, each time on another connection.
+    #[must_use]
+    pub fn amplified(mut self, times: u64) -> Self {
+        let requests = std::mem::take(&mut self.requests);
+        let copies = requests.into_iter().flat_map(|request| {
+            (0..times).map(move |copy| {
+                let connection = request.connection;
+                let number = |one: u64| one.saturating_mul(times).saturating_add(copy);
+                Recorded {
+                    connection: connection.map(number),
+                    ..request.clone()
+                }
+            })
+        });
+        self.requests = copies.collect();
+        self
+    }
+
     /// When each request is due, from the first on, never decreasing. Requests
     /// that share an instant are spread evenly over the step of the file's
     /// clock: k of them at 0, 1/k, 2/k, … of it. A log of whole seconds would

@@ -29,6 +29,7 @@ mod predict;
 mod prometheus;
 mod runs;
 mod shown;
+mod topic;
 mod trace;
 mod untouched_file;
 mod verdict;

@@ -27,7 +27,7 @@ pub use file::{read_all, read_file, short_name, tables};
 pub use headers::parse_headers;
 pub use named_files::NamedFiles;
 pub use placeholders::filled;
-pub use recording::{Hosts, Recording, read_recording};
+pub use recording::{Hosts, Recording, read_recording, read_traffic, recording};
 pub use resolve::collected;
 pub use sections::scalar;
 pub use server::named as server_kind;

@@ -71,16 +71,36 @@ pub struct Access {
 
 /// What is wrong with it, and the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}; {}", self.what(), self.remedy())]
 pub enum AccessError {
     /// A text that is none.
-    #[error("it does not hold one line user:password; write it there")]
     NoLogin,
     /// A password for a connection that others can read.
-    #[error("a login would go over the network without encryption; give a kafka+tls:// address")]
     InTheOpen,
     /// Authorities for a connection without TLS.
-    #[error("--kafka-ca belongs to a kafka+tls:// address; give one, or leave it out")]
     NoTls,
+}
+
+impl AccessError {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::NoLogin => "it does not hold one line user:password",
+            Self::InTheOpen => "a login would go over the network without encryption",
+            Self::NoTls => "--kafka-ca belongs to a kafka+tls:// address",
+        }
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::NoLogin => "write it there",
+            Self::InTheOpen => "give a kafka+tls:// address",
+            Self::NoTls => "give one, or leave the flag out",
+        }
+    }
 }
 
 impl Access {

@@ -88,7 +88,7 @@ pub struct Share {
     /// The common start.
     pub start: Start,
     /// Its messages, in their order within each partition.
-    pub messages: Vec<Message>,
+    pub messages: Vec<(Place, Message)>,
 }
 
 /// Why there is no common start.
@@ -151,7 +151,7 @@ struct Reading {
     /// The offset after the last that was kept.
     next: i64,
     complete: bool,
-    messages: Vec<Message>,
+    messages: Vec<(Place, Message)>,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
 }
@@ -233,7 +233,7 @@ impl Waiting {
             reading.first_ns = Some(reading.first_ns.map_or(at_ns, |known| known.min(at_ns)));
             reading.last_ns = Some(reading.last_ns.map_or(at_ns, |known| known.max(at_ns)));
         }
-        reading.messages.push(message);
+        reading.messages.push((place, message));
     }
 
     /// Its partitions, as they are now.

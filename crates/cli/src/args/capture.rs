@@ -1,5 +1,6 @@
 //! What may be typed after `powerband capture`.
 
+use super::KafkaArgs;
 use crate::Failure;
 use crate::filter_parameters::filter_parameters;
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,13 +9,14 @@ use std::path::PathBuf;
 /// `capture`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Files are read in every format of docs/traffic.md; - is standard input.
+    after_help = "Files are read in every format of docs/traffic.md; - is standard input, and kafka://HOST:PORT/TOPIC a topic.
 
 Examples:
   powerband capture info traffic.pbc
   powerband capture convert access.log --to pbc -o traffic.pbc
   powerband capture filter traffic.pbc --method GET --sample 10% -o tenth.pbc
   powerband capture merge web-1.pbc web-2.pbc -o site.pbc
+  powerband capture convert traffic.pbc --to pbc -o kafka://127.0.0.1:9092/traffic
 
 Exit codes: 0 done; 2 wrong usage, or the output cannot be written; 3 a file that cannot be read, or nothing to write."
 )]
@@ -22,6 +24,9 @@ pub struct CaptureArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: Captured,
+    /// Of files that are addresses of Kafka.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
 }
 
 /// What is done with recorded traffic.
@@ -56,7 +61,7 @@ pub struct CaptureInfoArgs {
 /// Where the result is written.
 #[derive(Debug, Args)]
 pub struct OutArgs {
-    /// Where to write; - is standard output
+    /// Where to write; - is standard output, kafka://HOST:PORT/TOPIC a topic, to which pbc is added
     #[arg(
         long,
         short,

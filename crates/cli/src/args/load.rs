@@ -1,6 +1,6 @@
 //! `load`: what may be typed. `target` and `requests` are for every verb that drives a URL.
 
-use super::{KeptArgs, SpeechArgs};
+use super::{KafkaArgs, KeptArgs, SpeechArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -86,6 +86,9 @@ pub struct LoadArgs {
     /// What is requested.
     #[command(flatten)]
     pub requested: RequestArgs,
+    /// Generators that share a topic.
+    #[command(flatten)]
+    pub group: GroupArgs,
 
     /// Count the requests slower than this, e.g. p99=250ms
     #[arg(
@@ -108,6 +111,23 @@ pub struct LoadArgs {
     /// How to speak.
     #[command(flatten)]
     pub speech: SpeechArgs,
+}
+
+/// Generators that share a topic of Kafka.
+#[derive(Debug, Args)]
+pub struct GroupArgs {
+    /// Consumer group of the generators that share the topic of --replay kafka://…; what it has replayed it does not replay again
+    #[arg(long, value_name = "NAME", help_heading = "Kafka")]
+    pub group: Option<String>,
+    /// Generators that wait for each other and start together [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Kafka")]
+    pub generators: Option<String>,
+    /// How long they wait for each other [default: 5min]
+    #[arg(long, value_name = "DURATION", help_heading = "Kafka")]
+    pub gather: Option<String>,
+    /// How Kafka is reached.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
 }
 
 /// Limits, and their report.
@@ -141,6 +161,7 @@ pub enum LoadVerb {
   powerband load merge machine-*.json --assert p99=250ms,errors=0.1% --junit report.xml
   powerband load merge machine-*.json --json > all.json
   powerband load merge machine-*.hlog --hdr-log all.hlog
+  powerband load merge kafka://127.0.0.1:9092/traffic --group monday --json > all.json
 
 Counts and histograms are added, and percentiles are those of the sum. Of documents, the runs must have been asked the \
 same; URL, rate, connections, -n, duration, warm-up and seed may differ. A log does not say what was asked, whether the \
@@ -148,9 +169,16 @@ generator was punctual, or whether the run was interrupted; merge documents to h
 
 Exit codes: as of powerband load; 2 files that cannot be merged.")]
 pub struct LoadMergeArgs {
-    /// Documents of powerband load --json, or logs of powerband load --hdr-log
+    /// Documents of powerband load --json, or logs of powerband load --hdr-log; or the topic of a --group,
+    /// kafka://HOST:PORT/TOPIC
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// The consumer group of the generators, whose latest run is merged
+    #[arg(long, value_name = "NAME", help_heading = "Kafka")]
+    pub group: Option<String>,
+    /// How Kafka is reached.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
     /// Limits.
     #[command(flatten)]
     pub asserted: AssertedArgs,
@@ -219,7 +247,8 @@ pub struct RequestArgs {
         help_heading = "Requests"
     )]
     pub workload: Option<PathBuf>,
-    /// Recorded traffic, sent when it came: an access log, HAR, GoReplay, vegeta or h2load file
+    /// Recorded traffic, sent when it came: an access log, HAR, GoReplay, vegeta or h2load file, or with --group a topic,
+    /// kafka://HOST:PORT/TOPIC
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub replay: Option<PathBuf>,
     /// Send each request of a recording with the Host that it was recorded with, in place of the URL's
@@ -228,6 +257,9 @@ pub struct RequestArgs {
     /// How much faster than recorded, e.g. 2x [default: 1x]
     #[arg(long, value_name = "FACTOR", help_heading = "Requests")]
     pub speed: Option<String>,
+    /// Send each request of --replay so many times, each on a connection of its own [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Requests")]
+    pub amplify: Option<String>,
     /// Method [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Requests")]
     pub method: Option<String>,

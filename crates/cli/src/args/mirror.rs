@@ -1,5 +1,6 @@
 //! `mirror`: what may be typed.
 
+use super::KafkaArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -55,6 +56,9 @@ pub struct MirrorArgs {
     /// What is written and shown.
     #[command(flatten, next_help_heading = "Output")]
     pub output: MirrorOutputArgs,
+    /// Of a topic that is recorded into.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
 }
 
 /// Which requests go to shadows, and what is changed in them.
@@ -179,7 +183,7 @@ pub struct TlsArgs {
 /// What is written and shown.
 #[derive(Debug, Args)]
 pub struct MirrorOutputArgs {
-    /// Record the traffic, redacted, to be replayed later
+    /// Record the traffic, redacted, to be replayed later: into a file, or a topic, kafka://HOST:PORT/TOPIC
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Begin a new file at this size

@@ -5,9 +5,10 @@ mod info;
 mod merge;
 mod write;
 
-use crate::args::{Captured, ConvertArgs, FilterArgs, OutArgs, RedactArgs, To};
-use crate::{Failure, output};
-use ::capture::file::Head;
+use crate::args::{CaptureArgs, Captured, ConvertArgs, FilterArgs, KafkaArgs, OutArgs, RedactArgs, To};
+use crate::commands::topic;
+use crate::{Failure, asked, output};
+use ::capture::file::{About, Head};
 use ::capture::{Source, SourceError, unredacted};
 use std::fs::File;
 use std::io::Read;
@@ -15,19 +16,20 @@ use std::path::Path;
 use write::written;
 
 /// `powerband capture`.
-pub fn capture(command: Captured) -> Result<u8, Failure> {
-    match command {
-        Captured::Info(args) => info::info(&args),
-        Captured::Convert(args) => convert(&args),
-        Captured::Filter(args) => filter(&args),
-        Captured::Redact(args) => redact(&args),
-        Captured::Merge(args) => merge::merge(&args),
+pub fn capture(args: CaptureArgs) -> Result<u8, Failure> {
+    let kafka = &args.kafka;
+    match args.command {
+        Captured::Info(args) => info::info(&args, kafka),
+        Captured::Convert(args) => convert(&args, kafka),
+        Captured::Filter(args) => filter(&args, kafka),
+        Captured::Redact(args) => redact(&args, kafka),
+        Captured::Merge(args) => merge::merge(&args, kafka),
     }
 }
 
-fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
-    write::possible(&args.out, args.to)?;
-    let mut source = open(&args.file)?;
+fn convert(args: &ConvertArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
+    write::possible(&args.out, args.to, kafka)?;
+    let mut source = open(&args.file, kafka)?;
     if !source.timed() && !args.out.quiet && args.to != To::Vegeta {
         output::say(&format!(
             "{} does not say when its requests came: all of them stand at one instant",
@@ -35,28 +37,28 @@ fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
         ));
     }
     let head = source.head(&written_by());
-    written(&args.out, args.to, &head, source.by_ref())?;
+    written(&args.out, kafka, args.to, &head, source.by_ref())?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
 
-fn filter(args: &FilterArgs) -> Result<u8, Failure> {
+fn filter(args: &FilterArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
     let mut wanted = filter::Wanted::resolve(args)?;
-    write::possible(&args.out, To::Pbc)?;
-    let mut source = open(&args.file)?;
+    write::possible(&args.out, To::Pbc, kafka)?;
+    let mut source = open(&args.file, kafka)?;
     let head = source.head(&written_by());
     let records = source.by_ref();
     let records = records.filter(|record| record.as_ref().map_or(true, |e| wanted.takes(e)));
-    written(&args.out, To::Pbc, &head, records)?;
+    written(&args.out, kafka, To::Pbc, &head, records)?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
 
-fn redact(args: &RedactArgs) -> Result<u8, Failure> {
-    write::possible(&args.out, To::Pbc)?;
-    let mut source = open(&args.file)?;
+fn redact(args: &RedactArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
+    write::possible(&args.out, To::Pbc, kafka)?;
+    let mut source = open(&args.file, kafka)?;
     let mut head = source.head(&written_by());
     let rules = args.rules.rules()?;
     let unredacted = &mut head.about.unredacted;
@@ -67,7 +69,7 @@ fn redact(args: &RedactArgs) -> Result<u8, Failure> {
             exchange
         })
     });
-    written(&args.out, To::Pbc, &head, records)?;
+    written(&args.out, kafka, To::Pbc, &head, records)?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
@@ -87,8 +89,11 @@ fn name(file: &Path) -> String {
     }
 }
 
-/// A file of any format.
-fn open(file: &Path) -> Result<Source, Failure> {
+/// A file of any format, or a topic.
+fn open(file: &Path, kafka: &KafkaArgs) -> Result<Source, Failure> {
+    if let Some(text) = topic::named(file) {
+        return from_topic(text, kafka);
+    }
     let input: Box<dyn Read> = if file == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
@@ -101,6 +106,21 @@ fn open(file: &Path) -> Result<Source, Failure> {
         Box::new(opened)
     };
     Source::open(input).map_err(|e| unreadable(file, &e))
+}
+
+/// All records that a topic has now.
+fn from_topic(text: &str, kafka: &KafkaArgs) -> Result<Source, Failure> {
+    let (address, access) = topic::addressed("FILE", text, kafka).map_err(|e| asked::failure(&e))?;
+    let records = topic::read_whole(&address, &access)?;
+    if let Some(said) = records.skipped() {
+        output::error(&format!("{address}: {said}"));
+    }
+    let about = About {
+        unredacted: records.unredacted(),
+        ..About::default()
+    };
+    let (began_ns, records) = records.into_capture();
+    Ok(Source::of_records(records, began_ns, about))
 }
 
 fn unreadable(file: &Path, error: &SourceError) -> Failure {

@@ -6,6 +6,7 @@ mod document;
 mod doubts;
 mod follow;
 mod found;
+mod group;
 mod hdr_log;
 mod interval;
 mod merge;
@@ -27,7 +28,9 @@ use experiment::sending;
 use follow::Follow;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
-use order::order;
+use group::Joined;
+use kafka::Ending;
+use order::{Order, order};
 use reporter::{Extent, Reporter};
 use run::load::{Assertion, AssertionOutcome, Document, State};
 use std::collections::BTreeMap;
@@ -39,8 +42,11 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     if let Some(LoadVerb::Merge(args)) = &args.verb {
         return merge::merge(args);
     }
-    let mut order = order(&args, fallback_seed(Timestamp::now()))
-        .map_err(|problems| asked::failure(&problems))?;
+    let seed = fallback_seed(Timestamp::now());
+    let grouped = group::asked(&args).map_err(|problems| asked::failure(&problems))?;
+    let stand_in = grouped.as_ref().map(|_| group::stand_in());
+    let mut order =
+        order(&args, seed, stand_in).map_err(|problems| asked::failure(&problems))?;
     let rows_on_stdout = args.csv.as_deref() == Some(Path::new("-"));
     if rows_on_stdout && args.speech.json {
         return Err(Failure::usage(
@@ -48,7 +54,6 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         ));
     }
     junit_has_assertions(&args.asserted, &order.limits)?;
-    asked::tell_notes(&order.notes);
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
@@ -56,6 +61,17 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
     let signals = Signals::taken()?;
     let quiet = args.speech.quiet;
+    let joined = match grouped {
+        None => None,
+        Some(asked) => match share(&args, asked.join(&signals, quiet)?, &mut order)? {
+            Some(joined) => Some(joined),
+            None => return Ok(0),
+        },
+    };
+    asked::tell_notes(&order.notes);
+    if let Some(joined) = &joined {
+        joined.wait_for_start(&signals);
+    }
     if let Some(warmup) = &mut order.warmup {
         // Its figures are not wanted, and it writes no file.
         let _ = window(warmup, "warming up", &signals, quiet, None, None)?;
@@ -72,7 +88,10 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     );
     drop(to_log);
     let logged = log.map_or(Ok(()), HdrLog::finish);
-    let (outcome, reached, written) = measured?;
+    let (joined, (outcome, reached, written)) = match measured {
+        Ok(measured) => (joined, measured),
+        Err(failure) => return Err(in_vain(joined, failure)),
+    };
     order.asked.sending.forwarded_https = order.plan.headers.len() > headers;
     let https = https_trouble(&order.plan, &outcome, &signals);
     if let Some(https) = &https {
@@ -91,7 +110,38 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         show(&document, args.speech.json, rows_on_stdout)
     };
     let why = no_answer(&document, https.as_ref());
-    Ok(ended(&document, shown, why, junit, vec![written, logged]))
+    let told = joined.map_or(Ok(()), |joined| {
+        let document = serde_json::to_value(&document).ok();
+        joined.finish(Ending::Done, None, document)
+    });
+    let told = told.map_err(|failure| failure.message);
+    let files = vec![written, logged, told];
+    Ok(ended(&document, shown, why, junit, files))
+}
+
+/// Puts this generator's share of the topic into the order; `None` where it has no request.
+fn share(args: &LoadArgs, mut joined: Joined, whole: &mut Order) -> Result<Option<Joined>, Failure> {
+    output::say(&joined.said());
+    let Some(recording) = joined.recording.take() else {
+        joined.finish(Ending::Done, None, None)?;
+        return Ok(None);
+    };
+    match order(args, joined.seed, Some(recording)) {
+        Ok(order) => *whole = order,
+        Err(problems) => return Err(in_vain(Some(joined), asked::failure(&problems))),
+    }
+    Ok(Some(joined))
+}
+
+/// The others learn that this generator sent nothing that counts.
+fn in_vain(joined: Option<Joined>, failure: Failure) -> Failure {
+    if let Some(joined) = joined {
+        let told = joined.finish(Ending::Failed, Some(failure.message.clone()), None);
+        if let Err(untold) = told {
+            output::error(&untold.message);
+        }
+    }
+    failure
 }
 
 fn junit_has_assertions(asserted: &AssertedArgs, limits: &[Limit]) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ mod kept;
 mod layers;
 mod notices;
 mod notify;
+mod recording;
 mod resolve;
 mod signals;
 mod status;
@@ -16,6 +17,7 @@ mod view;
 mod written;
 
 use crate::args::MirrorArgs;
+use crate::commands::topic;
 use crate::{Failure, asked, output};
 use ::mirror::http1::Forwarding;
 use ::mirror::proxy::{Control, Drained, Proxy};
@@ -106,7 +108,18 @@ fn read(args: &MirrorArgs, mut problems: Vec<Problem>) -> Result<Resolved, Vec<P
         None => None,
     };
     let layers = layers::Layers::read(args, file, &mut problems);
-    resolve(&layers, problems)
+    let mut resolved = resolve(&layers, problems)?;
+    let files = &mut resolved.files;
+    if let Some(text) = files.record.as_deref().and_then(topic::named) {
+        files.topic = Some(topic::addressed("--record", text, &args.kafka)?);
+        if files.rotate_size.is_some() || files.rotate_every.is_some() {
+            return Err(vec![Problem::with(
+                "rotation is asked for, and a topic has no files",
+                "leave --rotate-size and --rotate-every out, or record into a file",
+            )]);
+        }
+    }
+    Ok(resolved)
 }
 
 /// A mirror that serves.

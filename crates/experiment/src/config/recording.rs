@@ -31,15 +31,29 @@ pub enum Hosts {
 /// # Errors
 /// That it cannot be read, or each request that cannot be sent.
 pub fn read_recording(file: &Path, asked: &Asked, hosts: Hosts) -> Result<Recording, Vec<Problem>> {
+    recording(read_traffic(file, asked)?, &file.display().to_string(), hosts)
+}
+
+/// Reads the traffic of a file of any format.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn read_traffic(file: &Path, asked: &Asked) -> Result<Traffic, Vec<Problem>> {
     let wrong = |what: String, remedy: &str| vec![Problem::of(asked, what, remedy)];
     let opened = File::open(file).and_then(|opened| match opened.metadata()?.is_dir() {
         true => Err(std::io::ErrorKind::IsADirectory.into()),
         false => Ok(opened),
     });
     let opened = opened.map_err(|e| wrong(e.to_string(), "name a file that can be read"))?;
-    let traffic = Traffic::read_from(opened)
-        .map_err(|e| wrong(e.to_string(), "docs/traffic.md lists the formats"))?;
-    let name = file.display();
+    Traffic::read_from(opened)
+        .map_err(|e| wrong(e.to_string(), "docs/traffic.md lists the formats"))
+}
+
+/// Of traffic that was read, from a place of this name.
+///
+/// # Errors
+/// Each request that cannot be sent.
+pub fn recording(traffic: Traffic, name: &str, hosts: Hosts) -> Result<Recording, Vec<Problem>> {
     let instants_ns = traffic.timed.then(|| traffic.instants_ns());
     let left_out = (traffic.skipped.count > 0).then(|| {
         let skipped = &traffic.skipped;

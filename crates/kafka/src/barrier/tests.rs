@@ -188,7 +188,7 @@ fn each_message_is_of_one_generator_in_the_order_of_its_partition() {
     let mut all: Vec<&[u8]> = Vec::new();
     for share in &shares {
         let mut last: BTreeMap<&[u8], i64> = BTreeMap::new();
-        for message in &share.messages {
+        for (_, message) in &share.messages {
             let partition = message.value.split(|b| *b == b'/').next().unwrap();
             let before = last.insert(partition, message.at_ms);
             assert!(before.is_none_or(|before| before < message.at_ms));

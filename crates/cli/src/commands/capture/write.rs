@@ -2,16 +2,29 @@
 //! whole or not at all, for its owner alone, and overwrites an existing file
 //! only on request.
 
-use crate::args::{OutArgs, To};
-use crate::commands::folder_of;
-use crate::{Failure, output};
+use crate::args::{KafkaArgs, OutArgs, To};
+use crate::commands::{folder_of, topic};
+use crate::{Failure, asked, output};
 use ::capture::file::{Head, WriteError, Writer};
 use ::capture::{Exchange, Export, Exporter};
+use kafka::{Access, Address};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
+/// Bytes that wait for the brokers.
+const MOST_WAITING: u64 = 16 << 20;
+
 /// Whether there can be a result, before anything is read for it.
-pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
+pub fn possible(out: &OutArgs, to: To, kafka: &KafkaArgs) -> Result<(), Failure> {
+    if let Some(text) = topic::named(&out.output) {
+        addressed(text, kafka)?;
+        return match to {
+            To::Pbc => Ok(()),
+            _ => Err(Failure::usage(
+                "a topic holds records of powerband's own format; give --to pbc, or name a file with -o",
+            )),
+        };
+    }
     if is_stdout(out) {
         if to == To::Pbc && output::is_terminal() {
             return Err(Failure::usage(
@@ -29,10 +42,16 @@ pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
 /// Writes the records, and says so.
 pub fn written(
     out: &OutArgs,
+    kafka: &KafkaArgs,
     to: To,
     head: &Head,
     records: impl Iterator<Item = io::Result<Exchange>>,
 ) -> Result<(), Failure> {
+    if let Some(text) = topic::named(&out.output) {
+        let (address, access) = addressed(text, kafka)?;
+        let done = to_topic(&address, &access, head, records)?;
+        return told(out, done);
+    }
     if is_stdout(out) {
         return match run(output::stream(), to, head, records) {
             // A reader that closes the pipe has what it wants.
@@ -60,6 +79,51 @@ pub fn written(
         })?;
     }
     told(out, done)
+}
+
+fn addressed(text: &str, kafka: &KafkaArgs) -> Result<(Address, Access), Failure> {
+    topic::addressed("--output", text, kafka).map_err(|problems| asked::failure(&problems))
+}
+
+/// Adds the records to a topic, which is made where there is none.
+fn to_topic(
+    address: &Address,
+    access: &Access,
+    head: &Head,
+    records: impl Iterator<Item = io::Result<Exchange>>,
+) -> Result<Done, Failure> {
+    let failed = |e: &kafka::KafkaError| topic::failure(e);
+    let cluster = topic::connected(address, access)?;
+    let made = cluster.have_topic(&address.topic, address.partitions, false);
+    made.map_err(|e| failed(&e))?;
+    let mut writer = cluster.writer(MOST_WAITING).map_err(|e| failed(&e))?;
+    let origin = topic::Origin {
+        began_ns: head.began_ns,
+        capture: head.about.capture.clone(),
+        unredacted: head.about.unredacted.clone(),
+    };
+    let mut unencoded = 0_u64;
+    for record in records {
+        let record = record.map_err(|e| Ended::Reading(e).failure(Path::new("")))?;
+        match topic::message(&origin, &record) {
+            Ok(message) => writer.send_when_there_is_room(message),
+            Err(_) => unencoded += 1,
+        }
+    }
+    writer.finish();
+    let sent = writer.sent();
+    let lost = sent.failed + sent.no_room + unencoded;
+    if lost > 0 {
+        return Err(Failure::no_answer(format!(
+            "{address}: {} requests are written and {lost} are not: the brokers did not take them; check that they run, and give a new \
+             topic",
+            sent.written
+        )));
+    }
+    Ok(Done {
+        written: sent.written,
+        skipped: None,
+    })
 }
 
 struct Done {

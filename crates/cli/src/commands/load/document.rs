@@ -83,6 +83,7 @@ pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: instant(outcome.wall_started_ns),
         merged: Vec::new(),
+        group: None,
         asked: judged.asked.clone(),
         state,
         window_s: outcome.window().as_secs_f64(),

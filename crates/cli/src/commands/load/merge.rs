@@ -3,11 +3,13 @@
 mod asked;
 mod decoded;
 mod documents;
+mod group;
 mod logs;
 mod windows;
 
 use super::assertions::{self, Limit};
 use crate::args::{AssertedArgs, LoadMergeArgs};
+use crate::commands::topic;
 use crate::{Failure, asked as request};
 use std::fs::File;
 use std::io::Read;
@@ -50,6 +52,14 @@ impl Kind {
 /// `powerband load merge`.
 pub fn merge(args: &LoadMergeArgs) -> Result<u8, Failure> {
     let limits = limits(&args.asserted)?;
+    if let Some(text) = args.files.iter().find_map(|file| topic::named(file)) {
+        return group::merge(args, text, &limits);
+    }
+    if args.group.is_some() {
+        return Err(Failure::usage(
+            "--group means nothing here: it belongs to a topic; name one, kafka://HOST:PORT/TOPIC, or leave it out",
+        ));
+    }
     let inputs = all(args.files.iter().map(|file| read(file))).map_err(Failure::usage)?;
     match kind(&inputs).map_err(Failure::usage)? {
         Kind::Document => documents::merge(args, &inputs, &limits),

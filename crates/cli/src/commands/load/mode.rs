@@ -62,6 +62,12 @@ fn excluded(args: &LoadArgs, found: &mut Found) {
     let of_open = "it belongs to --rate";
     let checks = [
         (
+            args.requested.amplify.is_some() && !replay,
+            "--amplify",
+            "it belongs to --replay",
+            "name a recording with --replay, or give a higher --rate",
+        ),
+        (
             args.connections.is_some() && open,
             "-c",
             of_closed,

@@ -6,7 +6,7 @@ use super::mode::{mode, warm};
 use super::{requests, target};
 use crate::args::LoadArgs;
 use experiment::config::{
-    Asked, Problem, parse_duration, parse_headers, parse_latency, parse_whole,
+    Asked, Problem, Recording, parse_duration, parse_headers, parse_latency, parse_whole,
 };
 use experiment::sending::sending;
 use load::{Arrivals, Mode, Plan, Spacing, Think};
@@ -31,12 +31,17 @@ pub struct Order {
     pub notes: Vec<String>,
 }
 
-/// Checks everything.
-pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>> {
+/// Checks everything. `share`: of a topic, what this generator sends of it.
+pub fn order(
+    args: &LoadArgs,
+    fallback_seed: u64,
+    share: Option<Recording>,
+) -> Result<Order, Vec<Problem>> {
+    let of_topic = share.is_some();
     let mut found = Found::default();
     let target = found.take(target::target(&args.target));
     let path = target.as_ref().map_or("/", |(_, path)| path);
-    let mut requested = match requests::requested(&args.requested, path) {
+    let mut requested = match requests::requested(&args.requested, path, share) {
         Ok(requested) => Some(requested),
         Err(problems) => {
             found.problems.extend(problems);
@@ -65,7 +70,8 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
     let mode = mode(args, instants_ns, seed, &mut found);
     let requests = mode.as_ref().and_then(|(_, stop)| stop.requests);
     let limits = assertions::limits(&args.asserted.assert, requests, &mut found.problems);
-    if let Some(requested) = &requested {
+    // Other generators may have the pages that a share of a topic lacks.
+    if let Some(requested) = requested.as_ref().filter(|_| !of_topic) {
         let names = requested.workload.names();
         found
             .problems

@@ -1,7 +1,10 @@
 //! What is requested: one request made of flags, a workload file, or recorded traffic.
 
 use crate::args::RequestArgs;
-use experiment::config::{Asked, Hosts, Problem, read_file, read_recording};
+use super::group::parse_amplify;
+use experiment::config::{
+    Asked, Hosts, Problem, Recording, read_file, read_traffic, recording,
+};
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};
@@ -19,8 +22,12 @@ pub struct Requested {
     pub notes: Vec<String>,
 }
 
-/// The file that is named, or the one request that URL and flags describe.
-pub fn requested(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Problem>> {
+/// The file that is named, or the one request that URL and flags describe. `share`: of a topic, what this generator sends of it.
+pub fn requested(
+    args: &RequestArgs,
+    path: &str,
+    share: Option<Recording>,
+) -> Result<Requested, Vec<Problem>> {
     let named = [(&args.replay, "--replay"), (&args.workload, "--workload")];
     let named = named.map(|(file, flag)| Some((file.as_deref()?, flag)));
     let requested = match named {
@@ -31,7 +38,7 @@ pub fn requested(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Proble
             )]);
         }
         [Some((file, flag)), None] | [None, Some((file, flag))] => {
-            from_file(args, file, flag, path)?
+            from_file(args, file, flag, path, share)?
         }
         [None, None] => from_flags(args, path)?,
     };
@@ -53,6 +60,7 @@ fn from_file(
     file: &Path,
     named_by: &str,
     path: &str,
+    share: Option<Recording>,
 ) -> Result<Requested, Vec<Problem>> {
     let name = file.display().to_string();
     let mut problems = Vec::new();
@@ -77,10 +85,10 @@ fn from_file(
         false => Hosts::Target,
     };
     let toml = named_by == "--workload" && file.extension().is_some_and(|e| e == "toml");
-    let read = if toml {
-        from_toml(file, name)
-    } else {
-        from_recording(file, named_by, hosts, name)
+    let read = match share {
+        Some(recording) => Ok(of_recording(recording, name)),
+        None if toml => from_toml(file, name),
+        None => from_recording(args, file, named_by, hosts, name),
     };
     match read {
         Ok(requested) if problems.is_empty() => Ok(requested),
@@ -148,18 +156,29 @@ fn of_powerband_toml(
 }
 
 fn from_recording(
+    args: &RequestArgs,
     file: &Path,
     flag: &str,
     hosts: Hosts,
     name: String,
 ) -> Result<Requested, Vec<Problem>> {
-    let recording = read_recording(file, &Asked::new(&name, flag), hosts)?;
-    Ok(Requested {
+    let amplify = args.amplify.as_ref().map(|times| {
+        let asked = Asked::new(times, "--amplify");
+        parse_amplify(&asked).map_err(|problem| vec![problem])
+    });
+    let times = amplify.transpose()?.unwrap_or(1);
+    let traffic = read_traffic(file, &Asked::new(&name, flag))?.amplified(times);
+    let recording = recording(traffic, &name, hosts)?;
+    Ok(of_recording(recording, name))
+}
+
+fn of_recording(recording: Recording, name: String) -> Requested {
+    Requested {
         workload: recording.workload,
         name,
         instants_ns: recording.instants_ns,
         notes: recording.notes,
-    })
+    }
 }
 
 /// What is wrong in a file, each with its place there.

@@ -4,6 +4,7 @@
 use super::batch::{Batch, weight};
 use super::kept::{Kept, Shelf};
 use super::notices::stamped;
+use super::recording::Recording;
 use super::resolve::Files;
 use super::written::{RECORDING, SHADOW_LOG, Written};
 use crate::commands::host_name;
@@ -187,7 +188,7 @@ pub struct Clock {
 
 struct Desk {
     clock: Clock,
-    recording: Option<Recorder<Exchange>>,
+    recording: Option<Recording>,
     log: Option<Recorder<Pair>>,
     files: Files,
     primary: String,
@@ -224,18 +225,13 @@ impl Desk {
             exchange: Exchange::default(),
         };
         if let Some(path) = &files.record {
-            let (recorder, change) = Recorder::start(
-                path,
-                desk.limits(),
-                files.rules_of_recording(),
-                clock.began_unix_ns,
-                About {
-                    unredacted: files.keep.clone(),
-                    ..desk.about()
-                },
-                Instant::now(),
-            );
-            desk.recording = Some(recorder);
+            let about = About {
+                unredacted: files.keep.clone(),
+                ..desk.about()
+            };
+            let begun = Recording::start(path, files, desk.limits(), clock.began_unix_ns, about);
+            let (recording, change) = begun?;
+            desk.recording = Some(recording);
             told_at_start(RECORD_FLAG, path, change)?;
         }
         if let (Some(path), Some(change)) = (&files.shadow_log, desk.begin_generation()?) {
@@ -351,7 +347,8 @@ impl Desk {
     }
 
     fn shown(&self, inbox: &Inbox) -> Kept {
-        let recording = self.recording.as_ref().map(Recorder::counts);
+        let recording = self.recording.as_ref().map(Recording::counts);
+        let no_room = self.recording.as_ref().map_or(0, Recording::no_room);
         let logs = self.logs_before.iter().cloned();
         let logs: Vec<Counts> = logs
             .chain(self.log.as_ref().map(Recorder::counts))
@@ -364,7 +361,7 @@ impl Desk {
         let mut written = BTreeMap::new();
         if recording.is_some() {
             let lost = inbox.lost_exchanges.load(Ordering::Relaxed);
-            written.insert(RECORDING, Written::of(&recording, lost));
+            written.insert(RECORDING, Written::of(&recording, lost + no_room));
         }
         if !logs.is_empty() {
             let lost = inbox.lost_pairs.load(Ordering::Relaxed);
@@ -427,6 +424,7 @@ mod tests {
         std::fs::write(&path, [0; 1_000]).unwrap();
         let files = Files {
             record: Some(path),
+            topic: None,
             shadow_log: None,
             rotate_size: None,
             rotate_every: None,

@@ -33,6 +33,8 @@ pub struct Resolved {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     pub record: Option<PathBuf>,
+    /// Where `record` names a topic.
+    pub topic: Option<(kafka::Address, kafka::Access)>,
     pub shadow_log: Option<PathBuf>,
     pub rotate_size: Option<u64>,
     pub rotate_every: Option<Duration>,
@@ -433,6 +435,7 @@ impl Reading<'_> {
         let filters = filters.flatten().collect();
         Files {
             filters,
+            topic: None,
             record,
             shadow_log,
             rotate_size,

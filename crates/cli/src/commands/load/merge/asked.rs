@@ -1,5 +1,6 @@
 //! The questions of merged runs: equal except for what may differ between machines, such as the rate, which is added up.
 
+use super::documents::Of;
 use run::Sending;
 use run::load::{Asked, Document, Mode};
 use std::collections::BTreeSet;
@@ -60,7 +61,11 @@ fn sending(sending: &Sending) -> String {
 }
 
 /// Why two runs are not of the same thing, a line for each field.
-pub fn different(first: (&str, &Document), other: (&str, &Document)) -> Option<String> {
+pub fn different(
+    first: (&str, &Document),
+    other: (&str, &Document),
+    of: Of,
+) -> Option<String> {
     let differs = |(field, value): &Field| {
         let (of_first, of_other) = (value(first.1), value(other.1));
         (of_first != of_other).then(|| {
@@ -71,8 +76,10 @@ pub fn different(first: (&str, &Document), other: (&str, &Document)) -> Option<S
         })
     };
     let mut lines: Vec<String> = SAME.iter().filter_map(differs).collect();
-    lines.extend(pages(first, other));
-    lines.extend(pages(other, first));
+    if of == Of::Runs {
+        lines.extend(pages(first, other));
+        lines.extend(pages(other, first));
+    }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -53,6 +53,20 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     };
     let read = all(inputs.iter().map(read));
     let merged = (read.and_then(|read| merged(read, limits))).map_err(Failure::usage)?;
+    shown(args, merged)
+}
+
+/// What is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Runs of one workload.
+    Runs,
+    /// Shares of one recording: each has pages of its own, and lasts as long as its requests.
+    Group,
+}
+
+/// Shows the sum, and what it is judged to be.
+pub fn shown(args: &LoadMergeArgs, merged: Merged) -> Result<u8, Failure> {
     let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
     let document = &merged.document;
     let logged = args.hdr_log.as_deref().map_or(Ok(()), |path| {
@@ -164,12 +178,17 @@ fn window(part: &Part, length_s: f64) -> Result<Window, String> {
     }
 }
 
+/// The sum of runs, judged as one run is.
+pub fn merged(all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
+    summed(all, limits, Of::Runs)
+}
+
 /// The sum of all, judged as one run is.
-pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
+pub fn summed(mut all: Vec<One>, limits: &[Limit], of: Of) -> Result<Merged, String> {
     let differ = all.split_first().and_then(|(first, others)| {
         let first = (first.name.as_str(), &first.document);
-        let of = |other: &One| different(first, (&other.name, &other.document));
-        let reasons: Vec<String> = others.iter().filter_map(of).collect();
+        let differs = |other: &One| different(first, (&other.name, &other.document), of);
+        let reasons: Vec<String> = others.iter().filter_map(differs).collect();
         (!reasons.is_empty()).then(|| reasons.join("\n"))
     });
     all.small_sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
@@ -208,8 +227,9 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
     document.generator = generator(&all, &document);
     conclude(&mut document, &judged, &outcome);
     let named = parts.iter().map(|p| p.file.as_str()).zip(due);
-    let apart = apart(&named.collect::<Vec<_>>());
-    let notes: Vec<String> = [apart, urls(&parts), bursts(&document, &parts)]
+    let apart = apart(&named.collect::<Vec<_>>()).filter(|_| of == Of::Runs);
+    let bursts = bursts(&document, &parts).filter(|_| of == Of::Runs);
+    let notes: Vec<String> = [apart, urls(&parts), bursts]
         .into_iter()
         .flatten()
         .collect();

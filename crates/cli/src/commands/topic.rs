@@ -1,0 +1,102 @@
+//! Recorded traffic in a topic of Kafka, in the place of a file.
+
+mod records;
+
+pub use records::{Origin, Records, instant_ns, message};
+
+use crate::Failure;
+use crate::args::KafkaArgs;
+use crate::client::credentials::read;
+use crate::commands::experiment_file::variable;
+use experiment::config::{Asked, Problem};
+use kafka::{Access, Address, Cluster, KafkaError, Login};
+use std::path::Path;
+
+const LOGIN: &str = "POWERBAND_KAFKA_LOGIN";
+const LOGIN_FLAG: &str = "--kafka-login-file";
+
+/// The address in the place of a file, where it is one.
+pub fn named(file: &Path) -> Option<&str> {
+    file.to_str().filter(|text| Address::is(text))
+}
+
+/// An address that can be used, and how. `flag`: where it was given.
+pub fn addressed(
+    flag: &str,
+    text: &str,
+    args: &KafkaArgs,
+) -> Result<(Address, Access), Vec<Problem>> {
+    let address = parsed(flag, text);
+    match (address, access(args)) {
+        (Ok(address), Ok(access)) => match access.fits(&address) {
+            Ok(()) => Ok((address, access)),
+            Err(e) => Err(vec![Problem::of(
+                &Asked::new(address.to_string(), flag),
+                e.what(),
+                e.remedy(),
+            )]),
+        },
+        (address, access) => Err([address.err(), access.err()].into_iter().flatten().collect()),
+    }
+}
+
+fn parsed(flag: &str, text: &str) -> Result<Address, Problem> {
+    Address::parse(text).map_err(|e| {
+        // A user and a password that do not belong there are not printed.
+        let shown = match (text.split_once("://"), text.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+            _ => text.split('?').next().unwrap_or_default().to_owned(),
+        };
+        Problem::of(&Asked::new(shown, flag), e.what(), e.remedy())
+    })
+}
+
+fn access(args: &KafkaArgs) -> Result<Access, Problem> {
+    let of_failure = |failure: Failure| {
+        let (what, remedy) = failure.message.rsplit_once("; ").unwrap_or_default();
+        Problem::with(what, remedy)
+    };
+    let login = match &args.kafka_login_file {
+        Some(file) => Some((LOGIN_FLAG, read(file, LOGIN_FLAG).map_err(of_failure)?)),
+        None => variable(LOGIN).map_err(of_failure)?.map(|text| (LOGIN, text)),
+    };
+    let login = login.map(|(origin, text)| {
+        Login::parse(&text).map_err(|e| Problem::with(format!("{origin}: {}", e.what()), e.remedy()))
+    });
+    if let Some(file) = &args.kafka_ca
+        && let Err(e) = std::fs::File::open(file)
+    {
+        let asked = Asked::new(file.display().to_string(), "--kafka-ca");
+        return Err(Problem::of(&asked, e, "name a PEM file that can be read"));
+    }
+    Ok(Access {
+        ca: args.kafka_ca.clone(),
+        login: login.transpose()?,
+    })
+}
+
+/// Asks the brokers.
+pub fn connected(address: &Address, access: &Access) -> Result<Cluster, Failure> {
+    Cluster::connect(address, access).map_err(|e| failure(&e))
+}
+
+/// What Kafka did not do. A program without it is wrong usage, and so is a topic that is not there.
+pub fn failure(error: &KafkaError) -> Failure {
+    let said = error.to_string();
+    match error {
+        KafkaError::LeftOut | KafkaError::NoTopic { .. } => Failure::usage(said),
+        _ => Failure::no_answer(said),
+    }
+}
+
+/// All records of a topic, in the order of their clocks.
+pub fn read_whole(address: &Address, access: &Access) -> Result<Records, Failure> {
+    let cluster = connected(address, access)?;
+    let mut records = Records::default();
+    let read = cluster.read(&address.topic, |place, message| {
+        records.take(place, &message);
+    });
+    read.map_err(|e| failure(&e))?;
+    records.sort();
+    Ok(records)
+}
