@@ -53,7 +53,8 @@ module Kafka
 
   private
 
-  SCRAM = "SCRAM-SHA-512=[name=shop,password=a-secret-of-kafka]"
+  PASSWORD = "a-secret-of-kafka"
+  SCRAM = "SCRAM-SHA-512=[name=shop,password=#{PASSWORD}]".freeze
   private_constant :SCRAM
 
   def properties(node, controller, tls)

@@ -28,6 +28,11 @@ pub trait Group {
     /// # Errors
     /// Kafka's.
     fn unclaimed(&mut self, partitions: &[i32]) -> Result<BTreeMap<i32, Range<i64>>, KafkaError>;
+    /// Reads a partition from this offset on. What of it was on its way may still come first.
+    ///
+    /// # Errors
+    /// Kafka's.
+    fn seek(&mut self, partition: i32, offset: i64) -> Result<(), KafkaError>;
     /// The offset that a partition is read from next.
     fn position(&mut self, partition: i32) -> Option<i64>;
     /// The partitions of each member; `None` while they are being shared out.
@@ -169,10 +174,13 @@ pub fn wait(
     let began_ns = group.now_ns();
     let mut waiting = Waiting::default();
     loop {
-        for (place, message) in group.poll(POLL)? {
+        let polled = group.poll(POLL)?;
+        // First, because a poll may give partitions and their first messages at once.
+        waiting.follow(group)?;
+        for (place, message) in polled {
             waiting.take(place, message, &instant);
         }
-        waiting.follow(group)?;
+        waiting.look(group);
         for entry in group.heard()? {
             match entry {
                 Entry::Ready(ready) if ready.group == asked.group => waiting.hear(ready),
@@ -258,9 +266,15 @@ impl Waiting {
                     first_ns: None,
                     last_ns: None,
                 };
+                group.seek(partition, reading.next)?;
                 self.readings.insert(partition, reading);
             }
         }
+        Ok(())
+    }
+
+    /// Which partitions are read to their ends.
+    fn look(&mut self, group: &mut impl Group) {
         for (partition, reading) in &mut self.readings {
             // The position is past a last offset that holds no message, such as the end of a transaction.
             let read = group
@@ -269,7 +283,6 @@ impl Waiting {
                 .max(reading.next);
             reading.complete |= read >= reading.unclaimed.end;
         }
-        Ok(())
     }
 
     fn is_ready(&self) -> bool {

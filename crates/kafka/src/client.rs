@@ -1,7 +1,7 @@
 //! Kafka, asked by blocking calls. The client's tasks, such as a group's heartbeats, run on one thread of their own.
 
 use crate::{Access, Address, KafkaError, Mechanism, Member, Message, Place, Writer};
-use krafka::admin::{ListOffsetsOptions, NewTopic, OffsetSpec};
+use krafka::admin::{ConsumerGroupDescription, ListOffsetsOptions, NewTopic, OffsetSpec};
 use krafka::auth::{AuthConfig, TlsConfig};
 use krafka::consumer::{AutoOffsetReset, Consumer, ConsumerRecord, TopicPartition};
 use krafka::{Kafka, KrafkaError};
@@ -269,6 +269,31 @@ impl Cluster {
     /// Kafka's.
     pub fn writer(&self, most_waiting: u64) -> Result<Writer, KafkaError> {
         Writer::start(self.clone(), most_waiting)
+    }
+
+    /// The members of a consumer group.
+    ///
+    /// # Errors
+    /// Kafka's.
+    pub fn members(&self, group: &str) -> Result<Vec<String>, KafkaError> {
+        let described = self.described(group)?;
+        let members = described.map(|group| group.members).unwrap_or_default();
+        Ok(members.into_iter().map(|one| one.member_id).collect())
+    }
+
+    pub(crate) fn described(
+        &self,
+        group: &str,
+    ) -> Result<Option<ConsumerGroupDescription>, KafkaError> {
+        let what = || format!("the group {group} cannot be described");
+        let admin = self.kafka.admin();
+        let described = admin.describe_consumer_groups([group], Default::default());
+        let described = self
+            .runtime
+            .block_on(described)
+            .map_err(|e| failed(what(), &e))?;
+        let described = described.into_values().next().transpose();
+        described.map_err(|e| failed(what(), &e))
     }
 
     /// Joins a consumer group of the topic.

@@ -149,7 +149,8 @@ pub fn runs(entries: impl IntoIterator<Item = Entry>, group: &str) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Start(start) if start.group == group => {
+            // A start without requests says that there is nothing to replay.
+            Entry::Start(start) if start.group == group && start.requests() > 0 => {
                 // A sender that was not sure writes again.
                 if runs.iter().all(|run| run.start.run != start.run) {
                     let finished = Vec::new();

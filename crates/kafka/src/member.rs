@@ -12,6 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// A member of which nothing is heard for so long has left.
 const SESSION: Duration = Duration::from_secs(10);
 const HEARTBEAT: Duration = Duration::from_secs(2);
+/// A replay does not poll: it has all its messages. Who is in the group is alive, and so is waited for.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 /// How long a result is offered to brokers that do not answer.
 const OFFERED: Duration = Duration::from_secs(60);
 
@@ -57,6 +59,7 @@ impl Member {
                 .enable_auto_commit(false)
                 .session_timeout(SESSION)
                 .heartbeat_interval(HEARTBEAT)
+                .max_poll_interval(LONGEST)
                 .metrics_push(false)
                 .build()
                 .await?;
@@ -138,24 +141,28 @@ impl Group for Member {
         Ok(ranges.collect())
     }
 
+    fn seek(&mut self, partition: i32, offset: i64) -> Result<(), KafkaError> {
+        let sought = self.consumer.seek(self.topic(), partition, offset);
+        let sought = self.cluster.runtime.block_on(sought);
+        // Taken away meanwhile: the next look at the assignment shows it.
+        sought.or_else(|e| match e {
+            krafka::KrafkaError::IllegalState { .. } => Ok(()),
+            e => Err(failed(
+                format!("the topic {} cannot be read", self.topic()),
+                &e,
+            )),
+        })
+    }
+
     fn position(&mut self, partition: i32) -> Option<i64> {
         let position = self.consumer.position(self.topic(), partition);
         self.cluster.runtime.block_on(position)
     }
 
     fn members(&mut self) -> Result<Option<BTreeMap<String, Vec<i32>>>, KafkaError> {
-        let what = || format!("the group {} cannot be described", self.group);
-        let admin = self.cluster.kafka.admin();
-        let described = admin.describe_consumer_groups([&self.group], Default::default());
-        let described = self
-            .cluster
-            .runtime
-            .block_on(described)
-            .map_err(|e| failed(what(), &e))?;
-        let Some(group) = described.into_values().next() else {
+        let Some(group) = self.cluster.described(&self.group)? else {
             return Ok(None);
         };
-        let group = group.map_err(|e| failed(what(), &e))?;
         if !group.state.eq_ignore_ascii_case("stable") {
             return Ok(None);
         }

@@ -40,6 +40,9 @@ impl Cluster {
     pub fn writer(&self, _: u64) -> Result<Writer, KafkaError> {
         match *self {}
     }
+    pub fn members(&self, _: &str) -> Result<Vec<String>, KafkaError> {
+        match *self {}
+    }
     pub fn join(&self, _: &str) -> Result<Member, KafkaError> {
         match *self {}
     }
@@ -76,6 +79,9 @@ impl Group for Member {
         match *self {}
     }
     fn unclaimed(&mut self, _: &[i32]) -> Result<BTreeMap<i32, Range<i64>>, KafkaError> {
+        match *self {}
+    }
+    fn seek(&mut self, _: i32, _: i64) -> Result<(), KafkaError> {
         match *self {}
     }
     fn position(&mut self, _: i32) -> Option<i64> {

@@ -81,7 +81,6 @@ impl Group for One {
                 .iter()
                 .map(|p| (*p, world.claimed.get(p).copied().unwrap_or(0)))
                 .collect();
-            return Ok(Vec::new());
         }
         let mut found = Vec::new();
         for (partition, at) in &mut self.positions {
@@ -104,6 +103,10 @@ impl Group for One {
             (*p, from..world.messages[p].len() as i64)
         };
         Ok(partitions.iter().map(range).collect())
+    }
+    fn seek(&mut self, partition: i32, offset: i64) -> Result<(), KafkaError> {
+        self.positions.insert(partition, offset);
+        Ok(())
     }
     fn position(&mut self, partition: i32) -> Option<i64> {
         self.positions.get(&partition).copied()

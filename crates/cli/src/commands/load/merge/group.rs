@@ -52,7 +52,7 @@ pub fn merge(args: &LoadMergeArgs, text: &str, limits: &[Limit]) -> Result<u8, F
     shown(args, merged)
 }
 
-/// The latest run of the group, once all its generators have ended or had time to.
+/// The latest run of the group, once all its generators have ended, have left, or had time to end.
 fn complete(
     cluster: &Cluster,
     address: &Address,
@@ -65,8 +65,13 @@ fn complete(
         let ends = Duration::from_nanos(run.start.at_ns.saturating_add(run.start.span_ns)) + GRACE;
         let left = (UNIX_EPOCH + ends).duration_since(SystemTime::now());
         let left = left.unwrap_or_default();
-        if run.is_complete() || left.is_zero() || signals.received().is_some() {
+        let over = run.is_complete() || left.is_zero() || signals.received().is_some();
+        if over {
             return Ok(run);
+        }
+        if none_is_left(cluster, group, &run)? {
+            // A result may have been written between the two questions.
+            return latest(cluster, address, group);
         }
         if said.elapsed() >= EVERY * 5 {
             said = Instant::now();
@@ -79,6 +84,14 @@ fn complete(
         }
         std::thread::sleep(EVERY.min(left));
     }
+}
+
+/// The generators without a result are no members of the group any more.
+fn none_is_left(cluster: &Cluster, group: &str, run: &Run) -> Result<bool, Failure> {
+    let members = cluster.members(group).map_err(|e| topic::failure(&e))?;
+    let missing = run.start.members.iter().map(|one| &one.member);
+    let mut missing = missing.filter(|member| run.of(member).is_none());
+    Ok(!missing.any(|member| members.contains(member)))
 }
 
 fn latest(cluster: &Cluster, address: &Address, group: &str) -> Result<Run, Failure> {
