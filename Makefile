@@ -230,7 +230,7 @@ static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gn
 static: export RUSTFLAGS = -C link-arg=-Wl,-z,pack-relative-relocs -C force-frame-pointers=yes --remap-path-prefix=$(CURDIR)=/powerband --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 static:
 	@script/bootstrap static $(CPU)
-	cargo build --profile dist --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
+	cargo build --profile dist --locked --package powerband-cli --no-default-features --target $(CPU)-unknown-linux-musl
 	@bytes=$$(stat -c %s $(STATIC)) && test "$$bytes" -le $(STATIC_MOST_BYTES) || \
 	  { echo "$(STATIC) has $$bytes bytes, more than $(STATIC_MOST_BYTES)" >&2; exit 1; }
 

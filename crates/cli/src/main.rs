@@ -70,7 +70,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Verdict(verdict) => commands::verdict(&verdict),
         Command::Drift(drift) => commands::drift(&drift),
         Command::Trace(trace) => commands::trace(trace),
-        Command::Capture(capture) => commands::capture(capture),
+        Command::Capture(capture) => commands::capture(capture.command),
         Command::Doctor(doctor) => commands::doctor(doctor),
         Command::Report(report) => commands::report(report),
         Command::Runs(runs) => commands::runs(runs),

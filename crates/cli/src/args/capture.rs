@@ -24,9 +24,6 @@ pub struct CaptureArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: Captured,
-    /// Of files that are addresses of Kafka.
-    #[command(flatten)]
-    pub kafka: KafkaArgs,
 }
 
 /// What is done with recorded traffic.
@@ -56,6 +53,9 @@ pub struct CaptureInfoArgs {
     /// Print one JSON document instead of the page
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// How a topic is reached.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
 }
 
 /// Where the result is written.
@@ -76,6 +76,9 @@ pub struct OutArgs {
     /// Say nothing about what was written
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+    /// How topics are reached.
+    #[command(flatten)]
+    pub kafka: KafkaArgs,
 }
 
 /// A format that is written.

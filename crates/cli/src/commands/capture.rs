@@ -5,7 +5,7 @@ mod info;
 mod merge;
 mod write;
 
-use crate::args::{CaptureArgs, Captured, ConvertArgs, FilterArgs, KafkaArgs, OutArgs, RedactArgs, To};
+use crate::args::{Captured, ConvertArgs, FilterArgs, KafkaArgs, OutArgs, RedactArgs, To};
 use crate::commands::topic;
 use crate::{Failure, asked, output};
 use ::capture::file::{About, Head};
@@ -16,20 +16,19 @@ use std::path::Path;
 use write::written;
 
 /// `powerband capture`.
-pub fn capture(args: CaptureArgs) -> Result<u8, Failure> {
-    let kafka = &args.kafka;
-    match args.command {
-        Captured::Info(args) => info::info(&args, kafka),
-        Captured::Convert(args) => convert(&args, kafka),
-        Captured::Filter(args) => filter(&args, kafka),
-        Captured::Redact(args) => redact(&args, kafka),
-        Captured::Merge(args) => merge::merge(&args, kafka),
+pub fn capture(command: Captured) -> Result<u8, Failure> {
+    match command {
+        Captured::Info(args) => info::info(&args),
+        Captured::Convert(args) => convert(&args),
+        Captured::Filter(args) => filter(&args),
+        Captured::Redact(args) => redact(&args),
+        Captured::Merge(args) => merge::merge(&args),
     }
 }
 
-fn convert(args: &ConvertArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
-    write::possible(&args.out, args.to, kafka)?;
-    let mut source = open(&args.file, kafka)?;
+fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
+    write::possible(&args.out, args.to)?;
+    let mut source = open(&args.file, &args.out.kafka)?;
     if !source.timed() && !args.out.quiet && args.to != To::Vegeta {
         output::say(&format!(
             "{} does not say when its requests came: all of them stand at one instant",
@@ -37,28 +36,28 @@ fn convert(args: &ConvertArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
         ));
     }
     let head = source.head(&written_by());
-    written(&args.out, kafka, args.to, &head, source.by_ref())?;
+    written(&args.out, args.to, &head, source.by_ref())?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
 
-fn filter(args: &FilterArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
+fn filter(args: &FilterArgs) -> Result<u8, Failure> {
     let mut wanted = filter::Wanted::resolve(args)?;
-    write::possible(&args.out, To::Pbc, kafka)?;
-    let mut source = open(&args.file, kafka)?;
+    write::possible(&args.out, To::Pbc)?;
+    let mut source = open(&args.file, &args.out.kafka)?;
     let head = source.head(&written_by());
     let records = source.by_ref();
     let records = records.filter(|record| record.as_ref().map_or(true, |e| wanted.takes(e)));
-    written(&args.out, kafka, To::Pbc, &head, records)?;
+    written(&args.out, To::Pbc, &head, records)?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
 
-fn redact(args: &RedactArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
-    write::possible(&args.out, To::Pbc, kafka)?;
-    let mut source = open(&args.file, kafka)?;
+fn redact(args: &RedactArgs) -> Result<u8, Failure> {
+    write::possible(&args.out, To::Pbc)?;
+    let mut source = open(&args.file, &args.out.kafka)?;
     let mut head = source.head(&written_by());
     let rules = args.rules.rules()?;
     let unredacted = &mut head.about.unredacted;
@@ -69,7 +68,7 @@ fn redact(args: &RedactArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
             exchange
         })
     });
-    written(&args.out, kafka, To::Pbc, &head, records)?;
+    written(&args.out, To::Pbc, &head, records)?;
     tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
@@ -110,7 +109,8 @@ fn open(file: &Path, kafka: &KafkaArgs) -> Result<Source, Failure> {
 
 /// All records that a topic has now.
 fn from_topic(text: &str, kafka: &KafkaArgs) -> Result<Source, Failure> {
-    let (address, access) = topic::addressed("FILE", text, kafka).map_err(|e| asked::failure(&e))?;
+    let (address, access) =
+        topic::addressed("FILE", text, kafka).map_err(|e| asked::failure(&e))?;
     let records = topic::read_whole(&address, &access)?;
     if let Some(said) = records.skipped() {
         output::error(&format!("{address}: {said}"));

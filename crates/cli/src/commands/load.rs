@@ -26,9 +26,9 @@ use assertions::Limit;
 use csv_file::CsvFile;
 use experiment::sending;
 use follow::Follow;
+use group::Joined;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
-use group::Joined;
 use kafka::Ending;
 use order::{Order, order};
 use reporter::{Extent, Reporter};
@@ -45,8 +45,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let seed = fallback_seed(Timestamp::now());
     let grouped = group::asked(&args).map_err(|problems| asked::failure(&problems))?;
     let stand_in = grouped.as_ref().map(|_| group::stand_in());
-    let mut order =
-        order(&args, seed, stand_in).map_err(|problems| asked::failure(&problems))?;
+    let mut order = order(&args, seed, stand_in).map_err(|problems| asked::failure(&problems))?;
     let rows_on_stdout = args.csv.as_deref() == Some(Path::new("-"));
     if rows_on_stdout && args.speech.json {
         return Err(Failure::usage(
@@ -120,7 +119,11 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
 }
 
 /// Puts this generator's share of the topic into the order; `None` where it has no request.
-fn share(args: &LoadArgs, mut joined: Joined, whole: &mut Order) -> Result<Option<Joined>, Failure> {
+fn share(
+    args: &LoadArgs,
+    mut joined: Joined,
+    whole: &mut Order,
+) -> Result<Option<Joined>, Failure> {
     output::say(&joined.said());
     let Some(recording) = joined.recording.take() else {
         joined.finish(Ending::Done, None, None)?;

@@ -36,7 +36,10 @@ pub fn addressed(
                 e.remedy(),
             )]),
         },
-        (address, access) => Err([address.err(), access.err()].into_iter().flatten().collect()),
+        (address, access) => Err([address.err(), access.err()]
+            .into_iter()
+            .flatten()
+            .collect()),
     }
 }
 
@@ -58,10 +61,13 @@ fn access(args: &KafkaArgs) -> Result<Access, Problem> {
     };
     let login = match &args.kafka_login_file {
         Some(file) => Some((LOGIN_FLAG, read(file, LOGIN_FLAG).map_err(of_failure)?)),
-        None => variable(LOGIN).map_err(of_failure)?.map(|text| (LOGIN, text)),
+        None => variable(LOGIN)
+            .map_err(of_failure)?
+            .map(|text| (LOGIN, text)),
     };
     let login = login.map(|(origin, text)| {
-        Login::parse(&text).map_err(|e| Problem::with(format!("{origin}: {}", e.what()), e.remedy()))
+        Login::parse(&text)
+            .map_err(|e| Problem::with(format!("{origin}: {}", e.what()), e.remedy()))
     });
     if let Some(file) = &args.kafka_ca
         && let Err(e) = std::fs::File::open(file)

@@ -31,7 +31,11 @@ pub enum Hosts {
 /// # Errors
 /// That it cannot be read, or each request that cannot be sent.
 pub fn read_recording(file: &Path, asked: &Asked, hosts: Hosts) -> Result<Recording, Vec<Problem>> {
-    recording(read_traffic(file, asked)?, &file.display().to_string(), hosts)
+    recording(
+        read_traffic(file, asked)?,
+        &file.display().to_string(),
+        hosts,
+    )
 }
 
 /// Reads the traffic of a file of any format.

@@ -1,7 +1,7 @@
 //! `capture info`: what a file holds, counted in one pass.
 
 use super::{name, open};
-use crate::args::{CaptureInfoArgs, KafkaArgs};
+use crate::args::CaptureInfoArgs;
 use crate::{Failure, output};
 use ::capture::{Exchange, Format, Source};
 use hdrhistogram::Histogram;
@@ -19,8 +19,8 @@ const NS_PER_S: u64 = 1_000_000_000;
 const HIGHEST_US: u64 = 3_600_000_000;
 
 /// `powerband capture info`.
-pub fn info(args: &CaptureInfoArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
-    let mut source = open(&args.file, kafka)?;
+pub fn info(args: &CaptureInfoArgs) -> Result<u8, Failure> {
+    let mut source = open(&args.file, &args.kafka)?;
     let mut counted = Counted::new();
     for record in source.by_ref() {
         let record = record

@@ -2,7 +2,7 @@
 
 use super::{name, open, tell_damage, tell_unredacted, write, written_by};
 use crate::Failure;
-use crate::args::{KafkaArgs, MergeArgs, To};
+use crate::args::{MergeArgs, To};
 use ::capture::file::{About, Head, Kind};
 use ::capture::{Exchange, Source};
 use std::collections::BTreeSet;
@@ -18,13 +18,13 @@ struct Input {
 }
 
 /// `powerband capture merge`.
-pub fn merge(args: &MergeArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
-    write::possible(&args.out, To::Pbc, kafka)?;
+pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
+    write::possible(&args.out, To::Pbc)?;
     // All files are open at once.
     let _ = mirror::OpenFiles::raise();
     let mut inputs: Vec<Input> = Vec::new();
     for file in &args.files {
-        let mut source = open(file, kafka)?;
+        let mut source = open(file, &args.out.kafka)?;
         let Some(began_ns) = source.began_ns() else {
             return Err(Failure::usage(format!(
                 "{}: a {} does not say on which day its requests came, so that it cannot be joined with others; leave it out",
@@ -52,7 +52,7 @@ pub fn merge(args: &MergeArgs, kafka: &KafkaArgs) -> Result<u8, Failure> {
         inputs,
         began_ns,
     };
-    write::written(&args.out, kafka, To::Pbc, &head, &mut merged)?;
+    write::written(&args.out, To::Pbc, &head, &mut merged)?;
     tell_unredacted(&args.out, &head);
     for (file, input) in args.files.iter().zip(&merged.inputs) {
         tell_damage(file, &input.source, args.out.quiet);

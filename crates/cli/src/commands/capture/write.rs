@@ -15,9 +15,9 @@ use std::path::Path;
 const MOST_WAITING: u64 = 16 << 20;
 
 /// Whether there can be a result, before anything is read for it.
-pub fn possible(out: &OutArgs, to: To, kafka: &KafkaArgs) -> Result<(), Failure> {
+pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
     if let Some(text) = topic::named(&out.output) {
-        addressed(text, kafka)?;
+        addressed(text, &out.kafka)?;
         return match to {
             To::Pbc => Ok(()),
             _ => Err(Failure::usage(
@@ -42,13 +42,12 @@ pub fn possible(out: &OutArgs, to: To, kafka: &KafkaArgs) -> Result<(), Failure>
 /// Writes the records, and says so.
 pub fn written(
     out: &OutArgs,
-    kafka: &KafkaArgs,
     to: To,
     head: &Head,
     records: impl Iterator<Item = io::Result<Exchange>>,
 ) -> Result<(), Failure> {
     if let Some(text) = topic::named(&out.output) {
-        let (address, access) = addressed(text, kafka)?;
+        let (address, access) = addressed(text, &out.kafka)?;
         let done = to_topic(&address, &access, head, records)?;
         return told(out, done);
     }

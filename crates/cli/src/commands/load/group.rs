@@ -62,7 +62,11 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
                 ));
             }
         }
-        return found.problems.is_empty().then_some(None).ok_or(found.problems);
+        return found
+            .problems
+            .is_empty()
+            .then_some(None)
+            .ok_or(found.problems);
     };
     let group = given.group.clone().filter(|name| !name.is_empty());
     if group.is_none() {

@@ -1,10 +1,8 @@
 //! What is requested: one request made of flags, a workload file, or recorded traffic.
 
-use crate::args::RequestArgs;
 use super::group::parse_amplify;
-use experiment::config::{
-    Asked, Hosts, Problem, Recording, read_file, read_traffic, recording,
-};
+use crate::args::RequestArgs;
+use experiment::config::{Asked, Hosts, Problem, Recording, read_file, read_traffic, recording};
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};

@@ -173,7 +173,13 @@ mod tests {
             String::from_utf8(message.key).unwrap()
         };
         assert_eq!(key("a", 1, 7), key("a", 2, 7));
-        let others = [key("a", 1, 7), key("b", 1, 7), key("a", 1, 8), key("a", 1, 0), key("a", 2, 0)];
+        let others = [
+            key("a", 1, 7),
+            key("b", 1, 7),
+            key("a", 1, 8),
+            key("a", 1, 0),
+            key("a", 2, 0),
+        ];
         assert_eq!(others.iter().collect::<BTreeSet<_>>().len(), 5);
     }
 
@@ -204,7 +210,10 @@ mod tests {
         message.value = b"hello".to_vec();
         records.take(PLACE, &message);
         let said = records.skipped().unwrap();
-        assert!(said.starts_with("2 messages left out: partition 2, offset 5: it does not say"), "{said}");
+        assert!(
+            said.starts_with("2 messages left out: partition 2, offset 5: it does not say"),
+            "{said}"
+        );
         assert_eq!(records.len(), 0);
     }
 

@@ -61,11 +61,7 @@ fn sending(sending: &Sending) -> String {
 }
 
 /// Why two runs are not of the same thing, a line for each field.
-pub fn different(
-    first: (&str, &Document),
-    other: (&str, &Document),
-    of: Of,
-) -> Option<String> {
+pub fn different(first: (&str, &Document), other: (&str, &Document), of: Of) -> Option<String> {
     let differs = |(field, value): &Field| {
         let (of_first, of_other) = (value(first.1), value(other.1));
         (of_first != of_other).then(|| {

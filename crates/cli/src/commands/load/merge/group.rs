@@ -188,7 +188,13 @@ fn with_losses(merged: &mut Merged, group: Group) {
             _ => 3,
         };
         let broken_off = merged.broken_off.take().into_iter();
-        merged.broken_off = Some(losses.into_iter().chain(broken_off).collect::<Vec<_>>().join("\n"));
+        merged.broken_off = Some(
+            losses
+                .into_iter()
+                .chain(broken_off)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        );
     }
     document.group = Some(group);
 }
