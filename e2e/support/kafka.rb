@@ -13,10 +13,10 @@ module Kafka
   JAVA = %W[java -Xmx256m -Xms64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto -cp #{JARS}/*].freeze
 
   # A node, which may be killed and started again on its ports and data.
-  Node = Struct.new(:started, :port, :tls_port, :folder) do
+  Node = Struct.new(:started, :host, :port, :tls_port, :folder) do
     def url(topic, **parameters)
       parameters = parameters.map { |name, value| "#{name}=#{value}" }.join("&")
-      "kafka://127.0.0.1:#{port}/#{topic}#{"?#{parameters}" unless parameters.empty?}"
+      "kafka://#{host}:#{port}/#{topic}#{"?#{parameters}" unless parameters.empty?}"
     end
 
     def tls_url(topic) = "kafka+tls://localhost:#{tls_port}/#{topic}"
@@ -24,16 +24,16 @@ module Kafka
   end
 
   # `tls`: a PEM file with key and chain; the node then has a listener for SASL over TLS as well.
-  def kafka(tls: nil)
+  def kafka(tls: nil, host: "127.0.0.1")
     skip "java is not installed: script/bootstrap installs it" unless system("java", "-version", err: File::NULL)
     skip "Kafka is not installed: script/bootstrap installs it" if Dir.glob("#{JARS}/kafka_*.jar").empty?
     folder = File.join(@dir, "kafka")
     FileUtils.mkdir_p(folder)
     port, controller, tls_port = free_ports(3)
-    node = Node.new(nil, port, tls_port, folder)
+    node = Node.new(nil, host, port, tls_port, folder)
     File.write(node.properties, properties(node, controller, tls))
-    formatted = finish(start(*JAVA, "kafka.tools.StorageTool", "format", "--cluster-id", "cG93ZXJiYW5kLWtha2ZrYQ", "--config",
-                            node.properties, *(["--add-scram", SCRAM] if tls)), within: 60)
+    words = ["format", "--cluster-id", "cG93ZXJiYW5kLWtha2ZrYQ", "--config", node.properties, *(["--add-scram", SCRAM] if tls)]
+    formatted = finish(start(*JAVA, "kafka.tools.StorageTool", *words), within: 60)
     raise formatted.to_s unless formatted.code.zero?
 
     run_kafka(node)
@@ -42,7 +42,7 @@ module Kafka
   # Starts a node that is not running, and waits until it answers.
   def run_kafka(node)
     node.started = start(*JAVA, "kafka.Kafka", node.properties)
-    await("Kafka to listen", of: node.started) { listens?(node.port) }
+    await("Kafka to listen", of: node.started) { listens?(node.port, host: node.host) }
     node
   end
 
@@ -58,13 +58,14 @@ module Kafka
   private_constant :SCRAM
 
   def properties(node, controller, tls)
+    clients = ["PLAINTEXT://#{node.host}:#{node.port}", *("SASL_SSL://localhost:#{node.tls_port}" if tls)]
     <<~CONF
       process.roles=broker,controller
       node.id=1
       controller.quorum.voters=1@127.0.0.1:#{controller}
       controller.listener.names=CONTROLLER
-      listeners=PLAINTEXT://127.0.0.1:#{node.port},CONTROLLER://127.0.0.1:#{controller}#{",SASL_SSL://127.0.0.1:#{node.tls_port}" if tls}
-      advertised.listeners=PLAINTEXT://127.0.0.1:#{node.port}#{",SASL_SSL://localhost:#{node.tls_port}" if tls}
+      listeners=#{[*clients, "CONTROLLER://127.0.0.1:#{controller}"].join(',')}
+      advertised.listeners=#{clients.join(',')}
       listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL
       log.dirs=#{node.folder}/data
       auto.create.topics.enable=false

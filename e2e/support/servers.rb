@@ -53,8 +53,8 @@ module Servers
     sockets&.each(&:close)
   end
 
-  def listens?(port)
-    TCPSocket.new("127.0.0.1", port).close
+  def listens?(port, host: "127.0.0.1")
+    TCPSocket.new(host, port).close
     true
   rescue SystemCallError
     false

@@ -149,13 +149,14 @@ pub fn runs(entries: impl IntoIterator<Item = Entry>, group: &str) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for entry in entries {
         match entry {
-            // A start without requests says that there is nothing to replay.
-            Entry::Start(start) if start.group == group && start.requests() > 0 => {
-                // A sender that was not sure writes again.
-                if runs.iter().all(|run| run.start.run != start.run) {
-                    let finished = Vec::new();
-                    runs.push(Run { start, finished });
-                }
+            // A start without requests says that there is nothing to replay, and a sender that was not sure writes again.
+            Entry::Start(start)
+                if start.group == group
+                    && start.requests() > 0
+                    && runs.iter().all(|run| run.start.run != start.run) =>
+            {
+                let finished = Vec::new();
+                runs.push(Run { start, finished });
             }
             Entry::Finished(one) if one.group == group => {
                 let run = runs.iter_mut().find(|run| run.start.run == one.run);
