@@ -7,14 +7,14 @@
 # make release   all packages of both CPUs in target/release-VERSION, built twice and compared (RELEASING.md)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-fleet, make bench-predict,
-# make bench-grid, make bench-watch, make bench-export, make bench-memory, make bench-page, make bench-mirror, make bench-libc (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# make bench-grid, make bench-watch, make bench-export, make bench-memory, make bench-page, make bench-kafka, make bench-mirror, make bench-libc (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form), make matrix
 
 PREFIX ?= /usr/local
 # A program that is built already, such as that of `make e2e`, saves the release build: POWERBAND_BINARY=target/debug/powerband.
 POWERBAND = $(or $(POWERBAND_BINARY),target/release/powerband)
 
-.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-export bench-memory bench-page bench-mirror bench-libc agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-export bench-memory bench-page bench-kafka bench-mirror bench-libc agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -134,6 +134,12 @@ bench-memory:
 bench-page: build
 	@script/bootstrap web
 	node bench/page/run.mjs
+
+# Four generators that share a topic of Kafka against one: some minutes on a quiet machine, as root.
+bench-kafka: bootstrap
+	@script/bootstrap bench
+	cargo build --quiet --release --locked --workspace --bins
+	ruby bench/kafka/run.rb
 
 # The mirror against nginx, and with failing shadows: a quarter of an hour on a quiet machine.
 bench-mirror:

@@ -66,7 +66,7 @@ class KafkaBench < PowerbandTest
 
   QUICK = ENV["QUICK"] == "1"
   REQUESTS = QUICK ? 4_000 : 60_000
-  CONNECTIONS = 240
+  CONNECTIONS = 960
   ROUNDS = QUICK ? 1 : 5
   # So fast that every generator is at its limit.
   SPEED = "1000x"
