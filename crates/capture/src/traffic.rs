@@ -154,3 +154,48 @@ impl Traffic {
         instants
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    #[test]
+    fn an_amplified_request_comes_again_at_its_instant_on_another_connection() {
+        let line = |at: &str, connection: u32, url: &str| {
+            format!(
+                r#"{{"startedDateTime":"2026-01-01T00:00:0{at}Z","connection":"{connection}","request":{{"method":"GET","url":"http://a.test{url}","httpVersion":"HTTP/1.1","headers":[]}}}}"#
+            )
+        };
+        let entries = [
+            line("0.0", 4, "/a"),
+            line("0.5", 5, "/b"),
+            line("1.0", 4, "/c"),
+        ]
+        .join(",");
+        let har = format!(
+            r#"{{"log":{{"version":"1.2","creator":{{"name":"powerband"}},"entries":[{entries}]}}}}"#
+        );
+        let traffic = read(har.as_bytes(), None).unwrap();
+        assert_eq!(traffic.clone().amplified(1).requests.len(), 3);
+        let twice = traffic.amplified(2);
+        let instants = twice.instants_ns();
+        let found: Vec<(&str, Option<u64>)> = twice
+            .requests
+            .iter()
+            .map(|one| (&*one.path, one.connection))
+            .collect();
+        let expected = [
+            ("/a", 8),
+            ("/a", 9),
+            ("/b", 10),
+            ("/b", 11),
+            ("/c", 8),
+            ("/c", 9),
+        ];
+        assert_eq!(found, expected.map(|(path, number)| (path, Some(number))));
+        for pair in instants.chunks(2) {
+            assert!(pair[1] - pair[0] < 1_000_000_000, "{pair:?}");
+        }
+    }
+}

@@ -227,7 +227,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Keeps a message of its partitions. One that comes again, as after partitions moved to and fro, is kept once.
+    /// Keeps a message of its partitions. One that comes again, as after partitions moved away and back, is kept once.
     fn take(&mut self, place: Place, message: Message, instant: impl Fn(&Message) -> Option<u64>) {
         let Some(reading) = self.readings.get_mut(&place.partition) else {
             return;

@@ -4,14 +4,17 @@ mod records;
 
 pub use records::{Origin, Records, instant_ns, message};
 
-use crate::Failure;
 use crate::args::KafkaArgs;
 use crate::client::credentials::read;
 use crate::commands::experiment_file::variable;
+use crate::{Failure, output};
 use experiment::config::{Asked, Problem};
 use kafka::{Access, Address, Cluster, KafkaError, Login};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+/// How far a long reading is, is said so often.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 const LOGIN: &str = "POWERBAND_KAFKA_LOGIN";
 const LOGIN_FLAG: &str = "--kafka-login-file";
 
@@ -99,8 +102,13 @@ pub fn failure(error: &KafkaError) -> Failure {
 pub fn read_whole(address: &Address, access: &Access) -> Result<Records, Failure> {
     let cluster = connected(address, access)?;
     let mut records = Records::default();
+    let mut said = Instant::now();
     let read = cluster.read(&address.topic, |place, message| {
         records.take(place, &message);
+        if said.elapsed() >= TELL_EVERY {
+            said = Instant::now();
+            output::say(&format!("{} messages of {address} are read", records.len()));
+        }
     });
     read.map_err(|e| failure(&e))?;
     records.sort();

@@ -1,6 +1,5 @@
 //! The questions of merged runs: equal except for what may differ between machines, such as the rate, which is added up.
 
-use super::documents::Of;
 use run::Sending;
 use run::load::{Asked, Document, Mode};
 use std::collections::BTreeSet;
@@ -9,6 +8,15 @@ use std::path::Path;
 
 /// Pages named that one document lacks.
 const MOST_NAMED: usize = 5;
+
+/// What is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Runs of one workload.
+    Runs,
+    /// Shares of one recording: each has pages of its own, and lasts as long as its requests.
+    Group,
+}
 
 /// A field that must be the same, and its value for people.
 type Field = (&'static str, fn(&Document) -> String);

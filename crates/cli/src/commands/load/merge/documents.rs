@@ -1,6 +1,6 @@
 //! Documents of `load --json`, merged.
 
-use super::asked::{different, together};
+use super::asked::{Of, different, together};
 use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
 use super::{Input, all};
@@ -54,15 +54,6 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     let read = all(inputs.iter().map(read));
     let merged = (read.and_then(|read| merged(read, limits))).map_err(Failure::usage)?;
     shown(args, merged)
-}
-
-/// What is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    /// Runs of one workload.
-    Runs,
-    /// Shares of one recording: each has pages of its own, and lasts as long as its requests.
-    Group,
 }
 
 /// Shows the sum, and what it is judged to be.

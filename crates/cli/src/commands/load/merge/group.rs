@@ -1,6 +1,7 @@
 //! The latest run of a group of generators, out of the topic of its results: one document, which says what each could not do.
 
-use super::documents::{Merged, Of, One, shown, summed};
+use super::asked::Of;
+use super::documents::{Merged, One, shown, summed};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::topic;
