@@ -78,6 +78,11 @@ impl Cluster {
         let wrong = |e: KrafkaError| failed(what(), &e);
         let count = i32::try_from(partitions).unwrap_or(i32::MAX);
         let mut new = NewTopic::new(topic, count, -1).map_err(wrong)?;
+        // Kafka removes messages by their timestamps: recorded ones of last month would go at once.
+        new.configs.insert(
+            "message.timestamp.type".to_owned(),
+            "LogAppendTime".to_owned(),
+        );
         if large {
             new.configs
                 .insert("max.message.bytes".to_owned(), MOST_MESSAGE.to_string());
