@@ -11,6 +11,7 @@ mod export;
 mod init;
 mod inspect;
 mod kafka;
+mod leak;
 mod load;
 mod memory;
 mod mirror;
@@ -36,6 +37,7 @@ pub use export::ExportArgs;
 pub use init::InitArgs;
 pub use inspect::InspectArgs;
 pub use kafka::KafkaArgs;
+pub use leak::LeakArgs;
 pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, TargetArgs};
 pub use memory::MemoryArgs;
 pub use mirror::MirrorArgs;
@@ -91,6 +93,8 @@ pub enum Command {
     Watch(WatchArgs),
     /// Show what the memory of a server is and whether it grows
     Memory(Box<MemoryArgs>),
+    /// Find the line and the endpoint that leak memory, and what keeps it
+    Leak(Box<LeakArgs>),
     /// Name memory and garbage collection settings that are worth a test
     Advise(Box<AdviseArgs>),
     /// Calculate threads, queues, scaling and connections
@@ -422,7 +426,24 @@ mod tests {
     /// Every verb lists what it takes; these refuse some of what experiments have in common.
     #[test]
     fn a_flag_that_is_refused_is_not_listed() {
-        let refused: [(&str, &[&str]); 2] = [
+        let refused: [(&str, &[&str]); 3] = [
+            (
+                "leak",
+                &[
+                    "resume",
+                    "budget",
+                    "blocks",
+                    "calibrate",
+                    "rate",
+                    "slo",
+                    "max-memory",
+                    "age",
+                    "margin",
+                    "window",
+                    "connections",
+                    "generator-core",
+                ],
+            ),
             (
                 "capacity",
                 &[

@@ -306,6 +306,23 @@ pub fn without_command(request: &mut Request, verb: &str) -> Option<Problem> {
     ))
 }
 
+/// A flag that a verb refuses: its name, its value where it has one, the variable that gives it too, and why.
+pub type Refused<'a> = (&'a str, &'a Option<String>, &'a str, &'a str);
+
+/// Problems of flags that would change nothing. Keys of a file and variables are there for other verbs, too.
+pub fn refused(flags: &[Refused<'_>]) -> Vec<Problem> {
+    flags
+        .iter()
+        .filter(|(_, text, variable, _)| {
+            is_typed(text.as_ref(), std::env::var(variable).ok().as_ref())
+        })
+        .filter_map(|(flag, text, _, why)| {
+            let asked = Asked::new((*text).clone()?, *flag);
+            Some(Problem::of(&asked, why, "leave it out"))
+        })
+        .collect()
+}
+
 /// All problems in one message.
 pub fn failure(problems: &[Problem]) -> Failure {
     Failure::usage(

@@ -234,6 +234,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "leak",
+        &[
+            ("The requests of powerband.toml", "powerband leak"),
+            (
+                "One page, with more requests",
+                "powerband leak --path /products --requests 20000",
+            ),
+        ],
+    ),
+    (
         "predict",
         &[
             (

@@ -63,6 +63,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Inspect(inspect) => commands::inspect(inspect),
         Command::Watch(watch) => commands::watch(&watch),
         Command::Memory(memory) => commands::memory(&memory),
+        Command::Leak(leak) => commands::leak(*leak),
         Command::Advise(advise) => commands::advise(*advise),
         Command::Calc(calc) => commands::calc(calc),
         Command::Predict(predict) => commands::predict(*predict),

@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look inside",
         &[
-            "run", "inspect", "watch", "memory", "trace", "advise", "doctor",
+            "run", "inspect", "watch", "memory", "leak", "trace", "advise", "doctor",
         ],
     ),
     ("Production", &["export", "verdict", "drift"]),
@@ -22,7 +22,9 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs that take the flags of an experiment, which are too many for one list.
-const MEASURING: [&str; 6] = ["tune", "compare", "sweep", "check", "capacity", "predict"];
+const MEASURING: [&str; 7] = [
+    "tune", "compare", "sweep", "check", "capacity", "leak", "predict",
+];
 
 /// Headings in the help of a verb that measures, and the flags below each. Flags of none stay in the first list: they are the
 /// verb's own.

@@ -30,6 +30,7 @@ mod idle_threads;
 mod judge;
 mod known;
 mod layout;
+pub mod leak;
 mod noise;
 mod peers;
 mod place;

@@ -23,6 +23,7 @@ mod growth;
 mod headroom;
 mod html;
 mod inspect_page;
+mod leak_page;
 mod listing;
 mod load_page;
 mod markdown_table;

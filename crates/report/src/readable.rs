@@ -3,8 +3,9 @@
 use crate::sheet::Sheet;
 use crate::{
     Style, advise_page, before_after_page, calc_page, capacity, capture_page, collections_page,
-    doctor_page, drift_page, duplex_page, inspect_page, load_page, memory_comparison_page,
-    memory_page, page, predict_page, survivors_page, validation, verdict_page,
+    doctor_page, drift_page, duplex_page, inspect_page, leak_page, load_page,
+    memory_comparison_page, memory_page, page, predict_page, survivors_page, validation,
+    verdict_page,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,7 @@ pub enum Readable {
     Load(Box<run::load::Document>),
     Capacity(Box<run::capacity::Document>),
     Inspect(Box<run::inspect::Document>),
+    Leak(Box<run::leak::Document>),
     Memory(Box<run::memory::Document>),
     MemoryComparison(Box<run::memory::Comparison>),
     Predict(Box<run::predict::Document>),
@@ -69,6 +71,7 @@ impl Readable {
             "load" => decoded(text).map(Readable::Load),
             "capacity" => decoded(text).map(Readable::Capacity),
             "inspect" => decoded(text).map(Readable::Inspect),
+            "leak" => decoded(text).map(Readable::Leak),
             "memory" => decoded(text).map(Readable::Memory),
             "memory-comparison" => decoded(text).map(Readable::MemoryComparison),
             "predict" => decoded(text).map(Readable::Predict),
@@ -85,7 +88,7 @@ impl Readable {
             "drift" => decoded(text).map(Readable::Drift),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, drift, calc or capture info"
+                 memory, leak, predict, trace --gc, trace --survivors, mirror, doctor, advise, verdict, drift, calc or capture info"
             )),
         }
     }
@@ -108,6 +111,7 @@ impl Readable {
                 };
                 inspect_page::sheet(read, ENDPOINTS, empty)
             }
+            Readable::Leak(found) => leak_page::sheet(found, in_full, style),
             Readable::Memory(read) => memory_page::sheet(read, style),
             Readable::MemoryComparison(compared) => memory_comparison_page::sheet(compared, style),
             Readable::Predict(predicted) => predict_page::sheet(predicted, style),

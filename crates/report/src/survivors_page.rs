@@ -105,7 +105,7 @@ fn place(line: &Line) -> String {
 }
 
 /// Of a gem from its name on, else from the last folders.
-fn short(place: &str) -> &str {
+pub(crate) fn short(place: &str) -> &str {
     if let Some((_, in_gem)) = place.rsplit_once("/gems/") {
         return in_gem;
     }

@@ -7,6 +7,7 @@
 //!   trials/ID/          its server's log and flight files
 //!   capacity.json       instead of run.json, where `powerband capacity` made the folder
 //!   capacity.svg        its chart
+//!   leak.json           instead of run.json, where `powerband leak` made the folder
 //!   validation.json     instead of run.json, where `powerband predict --validate` made the folder
 //!   key                 the run's secret key: 32 random bytes, behind the digests in run.json's `asked`
 //!   typed.json          the command line, but for secrets: what --resume need not be given again
@@ -18,7 +19,7 @@
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
 use crate::typed::Typed;
-use crate::{capacity, validation};
+use crate::{capacity, leak, validation};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
@@ -32,6 +33,8 @@ pub const LOCK: &str = "lock";
 const KEY_BYTES: usize = 32;
 /// What `powerband capacity` writes instead of run.json.
 pub(crate) const CAPACITY_FILE: &str = "capacity.json";
+/// What `powerband leak` writes instead of run.json.
+pub(crate) const LEAK_FILE: &str = "leak.json";
 /// What `powerband predict --validate` writes instead of run.json.
 pub(crate) const VALIDATION_FILE: &str = "validation.json";
 
@@ -318,6 +321,11 @@ impl Folder {
     ) -> Result<(), FolderError> {
         self.write_json(CAPACITY_FILE, found)?;
         self.write_whole("capacity.svg", chart.as_bytes())
+    }
+
+    /// Writes what `powerband leak` found.
+    pub fn write_leak(&self, found: &leak::Document) -> Result<(), FolderError> {
+        self.write_json(LEAK_FILE, found)
     }
 
     /// Writes what `powerband predict --validate` found.

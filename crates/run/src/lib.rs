@@ -27,6 +27,7 @@ mod folder;
 mod histogram;
 pub mod inspect;
 mod known;
+pub mod leak;
 pub mod load;
 pub mod memory;
 mod metric;

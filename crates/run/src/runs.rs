@@ -5,10 +5,10 @@
 
 use crate::document::{Document, Kind, State};
 use crate::folder::{
-    CAPACITY_FILE, Folder, FolderError, LOCK, VALIDATION_FILE, Worker, io, read_json,
+    CAPACITY_FILE, Folder, FolderError, LEAK_FILE, LOCK, VALIDATION_FILE, Worker, io, read_json,
 };
 pub use crate::root::is_name_of_run;
-use crate::{capacity, validation};
+use crate::{capacity, leak, validation};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -139,9 +139,9 @@ pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     Ok(found.rev().find(has_document))
 }
 
-/// The document of a folder that `capacity` or `predict --validate` made, which have no run.json.
+/// The document of a folder that `capacity`, `leak` or `predict --validate` made, which have no run.json.
 pub fn other_document(folder: &Path) -> Option<PathBuf> {
-    let names = [CAPACITY_FILE, VALIDATION_FILE].iter();
+    let names = [CAPACITY_FILE, LEAK_FILE, VALIDATION_FILE].iter();
     names
         .map(|name| folder.join(name))
         .find(|path| path.is_file())
@@ -239,6 +239,13 @@ impl Kept {
             (self.started_at, self.elapsed_s, self.sentence) =
                 (run.started_at, run.elapsed_s, sentence);
         } else if let Some(found) = self.document::<capacity::Document>(CAPACITY_FILE)? {
+            self.standing = match (found.exit_code, other) {
+                (NO_ANSWER, Standing::Done) => Standing::NoAnswer,
+                (_, other) => other,
+            };
+            (self.started_at, self.elapsed_s, self.sentence) =
+                (found.started_at, found.elapsed_s, found.sentence);
+        } else if let Some(found) = self.document::<leak::Document>(LEAK_FILE)? {
             self.standing = match (found.exit_code, other) {
                 (NO_ANSWER, Standing::Done) => Standing::NoAnswer,
                 (_, other) => other,

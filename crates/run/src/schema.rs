@@ -3,7 +3,7 @@
 
 use crate::{
     advise, before_after, calc, capacity, capture, collections, counters, doctor, document, drift,
-    duplex, inspect, load, memory, predict, production, survivors, trace, validation,
+    duplex, inspect, leak, load, memory, predict, production, survivors, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -35,6 +35,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<drift::Document>("drift-v1", drift::SCHEMA, DRIFT),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
+        contract::<leak::Document>("leak-v1", leak::SCHEMA, LEAK),
         contract::<memory::Document>("memory-v1", memory::SCHEMA, MEMORY),
         contract::<memory::Comparison>(
             "memory-comparison-v1",
@@ -96,6 +97,11 @@ const COUNTERS: &str = "# The counters document, version 1\n\n\
      What `powerband inspect --save FILE` writes and `--since FILE` subtracts. Generated from the types in `crates/run`;\n\
      `contract/counters-v1.schema.json` is the same for machines. Times are nanoseconds. A counter or bucket that is not\n\
      there is 0; whether it was measured is in `measured`. A reader ignores fields that it does not know.\n";
+
+const LEAK: &str = "# The leak document, version 1\n\n\
+     What `powerband leak --json` prints and `leak.json` in its folder holds. Generated from the types in `crates/run`;\n\
+     `contract/leak-v1.schema.json` is the same for machines. Times are seconds; sizes are bytes. An absent or `null` field is not\n\
+     known; it never means zero. How it is measured and what each verdict means is in `docs/leak.md`.\n";
 
 const PREDICT: &str = "# The predict document, version 1\n\n\
      What `powerband predict FLIGHT_DIR --json` prints. Generated from the types in `crates/run`;\n\

@@ -1,5 +1,6 @@
 //! A server that runs: where, whether still, its status, its end.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use crate::error::Died;
 use crate::front::Front;
 use crate::guard::{Ended, Exit, Guard};
 use crate::handle::Handle;
+use crate::http;
 use crate::log::Log;
 use crate::nginx;
 use crate::passenger_status::PassengerStatus;
@@ -157,6 +159,29 @@ impl Running {
     /// When it is no Passenger, or Passenger does not answer.
     pub fn passenger_status(&self) -> Result<PassengerStatus, StatusError> {
         self.handle().passenger_status()
+    }
+
+    /// The body of the server's own answer to a GET with a further header, past what stands in front of it. `go_on` is called
+    /// every 50 ms of waiting and ends it with its error.
+    ///
+    /// # Errors
+    /// The outer error is `go_on`'s; the inner one says that no answer came, or one that refuses.
+    pub fn asked<E>(
+        &self,
+        path: &str,
+        header: (&str, &str),
+        go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<io::Result<Vec<u8>>, E> {
+        let target = http::Target::Tcp(self.upstream_addr());
+        let header = format!("{}: {}\r\n", header.0, header.1);
+        let answer = http::get_with(&target, path, &header, go_on)?;
+        Ok(answer.and_then(|answer| match answer.status {
+            200 => Ok(answer.body),
+            status => Err(io::Error::other(format!(
+                "it answered {status}: {}",
+                String::from_utf8_lossy(&answer.body)
+            ))),
+        }))
     }
 
     /// Where clients ask: the port on 127.0.0.1, the front's where there is one.

@@ -91,8 +91,8 @@ read_queue_time(struct pb_record *record, VALUE env)
     record->flags |= PB_REQUEST_QUEUE_KNOWN;
 }
 
-static uint8_t
-read_method(VALUE env)
+uint8_t
+pb_environment_method(VALUE env)
 {
     VALUE method = rb_hash_lookup(env, key_method);
 
@@ -110,7 +110,7 @@ pb_environment_read(VALUE env, struct pb_record *record)
 {
     if (!RB_TYPE_P(env, T_HASH)) return;
     read_queue_time(record, env);
-    record->method = read_method(env);
+    record->method = pb_environment_method(env);
 }
 
 uint16_t

@@ -11,6 +11,9 @@ void pb_environment_init(void);
 /* Fills the record's method, queue time and the flag that goes with it, from its arrival_wall_ns. */
 void pb_environment_read(VALUE env, struct pb_record *record);
 
+/* 0 for one that has no number. */
+uint8_t pb_environment_method(VALUE env);
+
 /* 0 for what is no status. */
 uint16_t pb_environment_status(VALUE response);
 

@@ -178,6 +178,22 @@ native_path_name(VALUE self, VALUE method, VALUE path)
 }
 
 static VALUE
+native_endpoint(VALUE self, VALUE env, VALUE response)
+{
+    uint16_t entry;
+
+    if (!pb_flight.header || !RB_TYPE_P(env, T_HASH)) return Qnil;
+    entry = pb_environment_endpoint(env, pb_environment_method(env), pb_environment_status(response));
+    return rb_utf8_str_new_cstr(pb_flight.endpoints[entry].name);
+}
+
+static VALUE
+native_address(VALUE self, VALUE object)
+{
+    return RB_SPECIAL_CONST_P(object) ? Qnil : ULL2NUM((unsigned long long)object);
+}
+
+static VALUE
 native_request_start_ns(VALUE self, VALUE text)
 {
     uint64_t start_ns;
@@ -244,6 +260,8 @@ Init_powerband(void)
     rb_define_singleton_method(native, "heap_sample", pb_heap_sample, 0);
     rb_define_singleton_method(native, "bucket", native_bucket, 1);
     rb_define_singleton_method(native, "path_name", native_path_name, 2);
+    rb_define_singleton_method(native, "endpoint", native_endpoint, 2);
+    rb_define_singleton_method(native, "address", native_address, 1);
     rb_define_singleton_method(native, "request_start_ns", native_request_start_ns, 1);
     rb_define_singleton_method(native, "thread_states", native_thread_states, 0);
 }

@@ -70,6 +70,12 @@ module Powerband
       # The pool, then its size, connections, busy, dead, idle and waiting.
       def pool_sample(_pool, *_counts); end
 
+      # What the endpoint of a request is called, by its environment and its response.
+      def endpoint(_env, _response); end
+
+      # Where an object is, as dumps of the heap name it; nil for what is no object, such as a small number.
+      def address(_object); end
+
       # The state of Ruby's heap.
       def heap_sample; end
     end

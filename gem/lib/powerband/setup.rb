@@ -3,6 +3,7 @@
 require_relative "setup/asked"
 require_relative "setup/between_requests"
 require_relative "setup/heap"
+require_relative "setup/leak"
 require_relative "setup/libraries"
 require_relative "setup/out_of_band"
 require_relative "setup/profiled"
@@ -27,7 +28,7 @@ module Powerband
       @failed = []
       @done_by = {}
       @loaded = nil
-      @prepared = @surrounded = nil
+      @prepared = @surrounded = @searched = nil
       @profiles = @minor_only = false
       @asked.errors.each { |what, message| failed(what, message) }
     end
@@ -61,6 +62,7 @@ module Powerband
       attempt(:gc_profiler) { profile(middleware) } if @asked.gc_profiler?
       attempt(:oob_gc) { collect_out_of_band(&attach) } if @asked.oob_gc.positive?
       attempt(:oob_major) { major_out_of_band(&attach) } if @asked.oob_major?
+      attempt(:leak) { look_for_leak(middleware) } unless @asked.leak.empty?
       report("server")
     end
 
@@ -98,6 +100,11 @@ module Powerband
       GC::Profiler.enable
       middleware.surround { |app| Profiled.new(app) } unless middleware.equal?(@surrounded)
       @surrounded = middleware
+    end
+
+    def look_for_leak(middleware)
+      middleware.surround { |app| Leak.new(app, @asked.leak) } unless middleware.equal?(@searched)
+      @searched = middleware
     end
 
     def attempt(what)

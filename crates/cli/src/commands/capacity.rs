@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Time that a search takes by default.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 
-/// Flags that would change nothing. Keys of a file and variables are there for other verbs, too.
+/// Flags that would change nothing.
 fn useless(args: &CapacityArgs) -> Vec<Problem> {
     let of = &args.experiment;
     let compares = "capacity searches the highest rate of one configuration and compares none";
@@ -26,51 +26,42 @@ fn useless(args: &CapacityArgs) -> Vec<Problem> {
         "capacity chooses its rates; --at-least RATE checks one, and --at adds some to the curve";
     let runs = "the server at the URL runs already, with its own settings";
     let baseline = args.baseline.clone().filter(|_| args.url.is_some());
-    let flags = [
-        ("--blocks", of.blocks.clone(), "POWERBAND_BLOCKS", compares),
+    asked::refused(&[
+        ("--blocks", &of.blocks, "POWERBAND_BLOCKS", compares),
         (
             "--calibrate",
-            of.calibrate.clone(),
+            &of.calibrate,
             "POWERBAND_CALIBRATE",
             compares,
         ),
-        ("--margin", of.margin.clone(), "POWERBAND_MARGIN", compares),
+        ("--margin", &of.margin, "POWERBAND_MARGIN", compares),
         (
             "--window",
-            of.window.clone(),
+            &of.window,
             "POWERBAND_WINDOW",
             "capacity chooses its windows by --budget",
         ),
         (
             "--connections",
-            of.connections.clone(),
+            &of.connections,
             "POWERBAND_CONNECTIONS",
             "capacity chooses its clients: requests of the search do not wait for one",
         ),
-        ("--rate", of.rate.clone(), "POWERBAND_RATE", chooses),
+        ("--rate", &of.rate, "POWERBAND_RATE", chooses),
         (
             "--max-memory",
-            of.max_memory.clone(),
+            &of.max_memory,
             "POWERBAND_MAX_MEMORY",
             "capacity checks no memory; tune does",
         ),
         (
             "--age",
-            of.age.clone(),
+            &of.age,
             "POWERBAND_AGE",
             "capacity compares no memory; tune, compare, sweep and check do",
         ),
-        ("--baseline", baseline, "POWERBAND_BASELINE", runs),
-    ];
-    flags
-        .into_iter()
-        .filter(|(_, text, variable, _)| {
-            asked::is_typed(text.as_ref(), std::env::var(variable).ok().as_ref())
-        })
-        .filter_map(|(flag, text, _, why)| {
-            Some(Problem::of(&Asked::new(text?, flag), why, "leave it out"))
-        })
-        .collect()
+        ("--baseline", &baseline, "POWERBAND_BASELINE", runs),
+    ])
 }
 
 /// `powerband capacity`.

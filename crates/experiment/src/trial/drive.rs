@@ -4,6 +4,7 @@ use super::{Serving, warmup_of};
 use crate::error::Failure;
 use crate::generator::{self, Generator};
 use crate::pod::{self, Pod};
+use capture::mix64;
 use load::{Mode, Outcome, Plan, Progress, Stop};
 use run::{Throttled, UsageSample, Warmup};
 use servers::Running;
@@ -140,12 +141,16 @@ impl<'a> Driver<'a> {
         longest: Duration,
         slice: Duration,
     ) -> Result<Driven, Failure> {
-        let stop = Stop {
-            after: Some(longest),
-            requests: Some(count),
-        };
+        let stop = counted(count, longest);
         let plan = self.plan(Loop::Closed, stop, self.serving.seed ^ AGEING);
         self.sampled(plan, slice, 1)
+    }
+
+    /// So many requests of the closed loop, others in each round, with nothing measured.
+    pub fn round(&self, round: u64, count: u64, longest: Duration) -> Result<Outcome, Failure> {
+        let seed = mix64(self.serving.seed ^ AGEING ^ round);
+        let plan = self.plan(Loop::Closed, counted(count, longest), seed);
+        self.generator.run(&plan)
     }
 
     fn sampled(&self, mut plan: Plan, slice: Duration, pss_every: u32) -> Result<Driven, Failure> {
@@ -216,6 +221,13 @@ impl<'a> Driver<'a> {
 
     fn rss(&self) -> u64 {
         host::memory::rss_tree(super::tree(self.server)).unwrap_or_default()
+    }
+}
+
+fn counted(count: u64, longest: Duration) -> Stop {
+    Stop {
+        after: Some(longest),
+        requests: Some(count),
     }
 }
 

@@ -76,6 +76,12 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("of", read.sources.join(", ")),
             ("version", version(&read.powerband_version)),
         ],
+        Readable::Leak(found) => vec![
+            ("begun", found.started_at.clone()),
+            ("of", found.app_dir.clone()),
+            ("version", version(&found.powerband_version)),
+            ("seed", found.seed.to_string()),
+        ],
         Readable::MemoryComparison(compared) => vec![
             ("before", compared.before.file.clone()),
             ("after", compared.after.file.clone()),

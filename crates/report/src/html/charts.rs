@@ -174,6 +174,7 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         | Readable::Survivors(_)
         | Readable::Doctor(_)
         | Readable::Drift(_)
+        | Readable::Leak(_)
         | Readable::Validation(_)
         | Readable::Verdict(_)
         | Readable::BeforeAfter(_) => Vec::new(),

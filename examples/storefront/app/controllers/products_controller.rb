@@ -14,5 +14,6 @@ class ProductsController < ApplicationController
     @reviews = @product.reviews.order(rating: :desc, id: :asc).limit(REVIEWS)
     @average_rating = @product.reviews.average(:rating)
     @related = @product.related(RELATED)
+    RecentlyViewed.note(@product)
   end
 end

@@ -7,10 +7,10 @@ module Powerband
     class Asked
       PREFIX = "POWERBAND_SETUP_"
       SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER OOB_MAJOR].freeze
-      KNOWN = (SWITCHES + %w[OOB_GC REQUIRE VERSIONS]).freeze
+      KNOWN = (SWITCHES + %w[LEAK OOB_GC REQUIRE VERSIONS]).freeze
       OOB_RANGE = (0..1_000_000)
 
-      attr_reader :oob_gc, :libraries, :gems, :errors
+      attr_reader :oob_gc, :libraries, :gems, :leak, :errors
 
       def initialize(env = ENV)
         @errors = []
@@ -20,6 +20,7 @@ module Powerband
         one_out_of_band
         @libraries = list("REQUIRE")
         @gems = list("VERSIONS")
+        @leak = text("LEAK")
         unknown
       end
 

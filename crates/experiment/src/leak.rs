@@ -1,0 +1,365 @@
+//! A leak looked for in a server that is started for it: rounds of requests, one at a time, with full collections after each; then
+//! a dump of the heap, in which `heap` finds what each round left.
+//!
+//! A dump holds what the application holds, secrets among it. It is written by the server into the run folder, with mode 0600, read
+//! here and deleted at every end.
+
+mod door;
+
+use crate::bench::{Bench, Installation};
+use crate::error::{Failure, Stopped};
+use crate::peers::{self, Peers};
+use crate::progress::{Event, Watcher};
+use crate::request::{Arm, Experiment};
+use crate::server_kind::ServerKind;
+use crate::trial::{Begun, Driver, Ended, Serving, WarmupLength, pages, with_server};
+use crate::{discard, flights, layout};
+use door::Door;
+use heap::{Dump, HeapError, Log, ROUNDS};
+use run::Settings;
+use run::leak::{Answer, Asked, Document, Retained, SCHEMA};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The agent's variable: the token of its questions (`contract/setup-v1.md`).
+const VARIABLE: &str = "POWERBAND_SETUP_LEAK";
+/// Longest warm-up: caches that the first requests fill are no leak, and others fill in the rounds.
+const WARMUP: Duration = Duration::from_secs(15);
+/// Longest round.
+const LONGEST_ROUND: Duration = Duration::from_secs(1800);
+/// A leak on an endpoint with fewer requests may leave nothing in one of the rounds, and is then not surely one: five a round are
+/// enough where each leaves something.
+const SELDOM: u64 = 5 * ROUNDS as u64;
+/// Requests of all rounds, at least: one endpoint that is asked often enough.
+pub const LEAST_REQUESTS: u64 = SELDOM;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// Requests of all rounds together.
+    pub requests: u64,
+    /// Whether the dump and its log stay in the run folder.
+    pub keep: bool,
+}
+
+/// Looks for a leak.
+///
+/// # Errors
+/// A server that cannot be started or searched, and an interruption.
+pub fn search(
+    experiment: &Experiment,
+    installation: &Installation,
+    folder: &Path,
+    question: Question,
+    started_at: &str,
+    watcher: &dyn Watcher,
+) -> Result<Document, Stopped> {
+    let (document, refused) = peers::watched(experiment, watcher, |peers| {
+        searched(
+            experiment,
+            installation,
+            folder,
+            question,
+            started_at,
+            peers,
+        )
+    });
+    refused.map_or(document, Err)
+}
+
+fn searched(
+    experiment: &Experiment,
+    installation: &Installation,
+    folder: &Path,
+    question: Question,
+    started_at: &str,
+    peers: &Peers<'_>,
+) -> Result<Document, Stopped> {
+    let watcher: &dyn Watcher = peers;
+    let mut bench = Bench::set_up(experiment, installation, folder, peers)?;
+    let configured = experiment
+        .baseline
+        .or_else(|| bench.own.configured_settings());
+    let settings = one_at_a_time(
+        configured.unwrap_or(experiment.kind.defaults()),
+        experiment.kind,
+    );
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let arm = Arm::of(settings);
+    let door = Door::new()?;
+    bench
+        .own
+        .env
+        .insert(VARIABLE.to_owned(), door.token().to_owned());
+    let serving = Serving {
+        arm: &arm,
+        warmup: WarmupLength {
+            longest: WARMUP,
+            slice: Duration::from_secs(1),
+        },
+        connections: 1,
+        limit: None,
+        seed: experiment.seed,
+        pinning: layout::shared("the server has every core"),
+        folder: folder.clone(),
+        bursts: false,
+    };
+    watcher.on(Event::Note(format!(
+        "server: {settings}, one request at a time; {} in {ROUNDS} rounds",
+        run::counted(question.requests, "request")
+    )));
+    let began = Instant::now();
+    let mut begun = Begun::default();
+    let result = with_server(&bench, &serving, watcher, &mut begun, |driver| {
+        let search = Search {
+            experiment,
+            driver,
+            door: &door,
+            watcher,
+        };
+        search
+            .rounds(question.requests)
+            .and_then(|files| search.read(&files))
+    });
+    let flight_dir = folder.join(flights::FOLDER);
+    let versions = flights::versions(&flights::counters(&flight_dir));
+    put_away(&flight_dir, question.keep.then_some(&folder));
+    discard::discard(&folder, experiment);
+    let seen = result
+        .and_then(Ended::with_its_hook)
+        .map_err(|failure| match failure {
+            Failure::Interrupted => Stopped::Interrupted,
+            Failure::Fatal(why) => Stopped::Configuration(why),
+            Failure::Trial(why) => Stopped::NoAnswer(why),
+        })?;
+    let requests: u64 = seen.requests_by_round.iter().sum();
+    let answer = match (seen.leaks.is_empty(), requests < LEAST_REQUESTS) {
+        (_, true) => Answer::Undecided,
+        (false, _) => Answer::Leak,
+        (true, _) => Answer::None,
+    };
+    Ok(Document {
+        schema: SCHEMA.to_owned(),
+        powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: started_at.to_owned(),
+        elapsed_s: began.elapsed().as_secs_f64(),
+        seed: experiment.seed,
+        versions,
+        app_dir: experiment.app_dir.display().to_string(),
+        settings,
+        sentence: sentence(answer, seen.leaks.len(), requests),
+        requests_by_round: seen.requests_by_round,
+        objects: seen.objects,
+        bytes: seen.bytes,
+        answer,
+        exit_code: match answer {
+            Answer::None => 0,
+            Answer::Leak => 1,
+            Answer::Undecided => 3,
+        },
+        leaks: seen.leaks,
+        others: seen.others,
+        seldom: seen.seldom,
+        warnings: bench.sender.warnings(),
+    })
+}
+
+fn sentence(answer: Answer, leaks: usize, requests: u64) -> String {
+    let of = run::counted(requests, "request");
+    match answer {
+        Answer::Leak => format!(
+            "{} found: each of {ROUNDS} rounds, {of} in all, left objects that nothing frees.",
+            run::counted(leaks, "leak")
+        ),
+        Answer::None => {
+            format!("No leak found: of {of} in {ROUNDS} rounds nothing grows in every round.")
+        }
+        Answer::Undecided => format!("{of} in {ROUNDS} rounds are too few to find a leak."),
+    }
+}
+
+/// The settings with one process and one thread: what is made while one request runs is then its own.
+fn one_at_a_time(settings: Settings, kind: ServerKind) -> Settings {
+    Settings {
+        workers: u16::from(kind != ServerKind::Puma),
+        threads: 1,
+        preload: settings.preload && kind != ServerKind::Puma,
+    }
+}
+
+/// A search under way.
+struct Search<'a> {
+    experiment: &'a Experiment,
+    driver: &'a Driver<'a>,
+    door: &'a Door,
+    watcher: &'a dyn Watcher,
+}
+
+/// What the dump shows.
+struct Seen {
+    requests_by_round: Vec<u64>,
+    objects: u64,
+    bytes: u64,
+    leaks: Vec<Retained>,
+    others: Vec<Retained>,
+    seldom: Vec<Asked>,
+}
+
+/// What the server wrote.
+struct Files {
+    log: PathBuf,
+    dump: PathBuf,
+}
+
+impl Search<'_> {
+    fn rounds(&self, requests: u64) -> Result<Files, Failure> {
+        let begun = Instant::now();
+        let log = self.file("/begin")?;
+        for round in 0..ROUNDS as u64 {
+            self.step(round, begun);
+            // Rounds differ by a request at most.
+            let count = requests * (round + 1) / ROUNDS as u64 - requests * round / ROUNDS as u64;
+            let outcome = self.driver.round(round, count, LONGEST_ROUND)?;
+            pages::answer(&outcome, "in the rounds", Some(self.driver.server()))?;
+            if round + 1 < ROUNDS as u64 {
+                self.ask("/boundary")?;
+            }
+        }
+        self.watcher.on(Event::Phase("dumping the heap"));
+        let dump = self.file("/end")?;
+        Ok(Files { log, dump })
+    }
+
+    fn step(&self, round: u64, begun: Instant) {
+        let left = ROUNDS as f64 - round as f64;
+        // The dump takes about as long as a round; before the first has ended, nothing is known.
+        let a_round = begun.elapsed().as_secs_f64() / round.max(1) as f64;
+        self.watcher.on(Event::Step {
+            what: "rounds of requests",
+            number: round as u32 + 1,
+            of: ROUNDS as u32 + 1,
+            left_s: a_round * (left + 1.0),
+        });
+    }
+
+    fn ask(&self, path: &str) -> Result<door::Answer, Failure> {
+        self.door.ask(self.driver.server(), path, self.watcher)
+    }
+
+    fn file(&self, path: &str) -> Result<PathBuf, Failure> {
+        self.door.file(self.driver.server(), path, self.watcher)
+    }
+
+    fn read(&self, files: &Files) -> Result<Seen, Failure> {
+        self.watcher.on(Event::Phase("reading the dump"));
+        let log = Log::read(opened(&files.log)?).map_err(|e| unread(&files.log, &e))?;
+        let dump = Dump::read(opened(&files.dump)?).map_err(|e| unread(&files.dump, &e))?;
+        let own = format!("{}/", self.experiment.app_dir.display());
+        let found = heap::search(&dump, &log, &|file| is_own(file, &own));
+        let mut names = self
+            .ask(&format!("/names?{}", heap::unnamed(&found.leaks)))?
+            .names;
+        let others = self.ask(&format!("/names?{}", heap::unnamed(&found.others)))?;
+        names.extend(others.names);
+        let seldom = log
+            .endpoints()
+            .into_iter()
+            .filter(|(_, count)| *count < SELDOM);
+        Ok(Seen {
+            requests_by_round: log.requests_by_round(),
+            objects: dump.len() as u64,
+            bytes: dump.bytes(),
+            leaks: heap::name(found.leaks, &names),
+            others: heap::name(found.others, &names),
+            seldom: seldom
+                .map(|(name, requests)| Asked {
+                    name: name.to_owned(),
+                    requests,
+                })
+                .collect(),
+        })
+    }
+}
+
+/// Whether a file is the application's own, and not of a gem that is installed below it.
+fn is_own(file: &str, own: &str) -> bool {
+    let below = file.strip_prefix(own);
+    below.is_some_and(|below| !format!("/{below}").contains("/gems/"))
+}
+
+fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
+    let file = File::open(path).map_err(|e| unread(path, &HeapError::Io(e)))?;
+    Ok(BufReader::with_capacity(1 << 20, file))
+}
+
+fn unread(path: &Path, why: &HeapError) -> Failure {
+    Failure::Trial(format!("{} cannot be read: {why}", path.display()))
+}
+
+/// Deletes the dump and its log, or moves them to where the user looks for them.
+fn put_away(flight_dir: &Path, keep_in: Option<&PathBuf>) {
+    let below = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = below(flight_dir).flat_map(|user| below(&user.path()));
+    for file in files {
+        let name = file.file_name();
+        if !name.to_string_lossy().starts_with("leak-") {
+            continue;
+        }
+        // Where it cannot be moved it is deleted: it holds secrets.
+        let moved =
+            keep_in.is_some_and(|folder| std::fs::rename(file.path(), folder.join(&name)).is_ok());
+        if !moved {
+            let _ = std::fs::remove_file(file.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gems_below_the_application_are_not_its_own() {
+        let is_own = |file| is_own(file, "/srv/shop/");
+        assert!(is_own("/srv/shop/app/models/order.rb"));
+        assert!(!is_own(
+            "/srv/shop/vendor/bundle/ruby/3.3.0/gems/i18n-1.14/lib/i18n.rb"
+        ));
+        assert!(!is_own("/srv/shopkeeper/app.rb") && !is_own("<internal:kernel>"));
+    }
+
+    #[test]
+    fn dumps_are_deleted_or_kept_where_asked() {
+        for keep in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let user = folder.path().join("flight/1000");
+            std::fs::create_dir_all(&user).unwrap();
+            for name in ["leak-7.dump", "leak-7.jsonl", "7.flight"] {
+                std::fs::write(user.join(name), "x").unwrap();
+            }
+            let here = folder.path().to_owned();
+            put_away(&folder.path().join("flight"), keep.then_some(&here));
+            assert!(!user.join("leak-7.dump").exists() && !user.join("leak-7.jsonl").exists());
+            assert!(user.join("7.flight").exists());
+            assert_eq!(here.join("leak-7.dump").exists(), keep);
+        }
+    }
+
+    #[test]
+    fn one_process_with_one_thread_serves() {
+        let asked = Settings {
+            workers: 4,
+            threads: 5,
+            preload: true,
+        };
+        let puma = one_at_a_time(asked, ServerKind::Puma);
+        assert_eq!((puma.workers, puma.threads, puma.preload), (0, 1, false));
+        let pitchfork = one_at_a_time(asked, ServerKind::Pitchfork);
+        assert_eq!(
+            (pitchfork.workers, pitchfork.threads, pitchfork.preload),
+            (1, 1, true)
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! The search: groups of what requests left, judged by round, the largest first.
+
+use crate::dump::Dump;
+use crate::groups::{self, Group, Left};
+use crate::holders::Holders;
+use crate::log::Log;
+use crate::paths;
+use crate::rounds::{course, rate};
+use run::leak::{Course, Endpoint, Retained, Site};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+/// Groups that grow, and others, that are told of: the largest.
+const MOST_LEAKS: usize = 20;
+const MOST_OTHERS: usize = 8;
+/// Lines and endpoints of each.
+const MOST_SITES: usize = 12;
+const MOST_ENDPOINTS: usize = 12;
+/// What an element takes at least: an array's reference.
+const ELEMENT_BYTES: u64 = 8;
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Found {
+    /// What grows, the largest first.
+    pub leaks: Vec<Kept>,
+    /// What else requests left; the largest first.
+    pub others: Vec<Kept>,
+}
+
+/// A group, and the addresses of its path's steps, by which the process is asked for names.
+#[derive(Debug)]
+pub struct Kept {
+    pub retained: Retained,
+    pub addresses: Vec<u64>,
+}
+
+/// Looks for what grows. `of_application` says whether a file is the application's own.
+pub fn search(dump: &Dump, log: &Log, of_application: &dyn Fn(&str) -> bool) -> Found {
+    let holders = Holders::of(dump);
+    let searched = Searched {
+        dump,
+        holders: &holders,
+        log,
+        asked: log.requests_by_round(),
+        of_application,
+    };
+    let by_keeper = groups::by_keeper(dump, &holders, log);
+    let grows = |left: &[Left]| course(&searched.leaving(left)) == Some(Course::Growing);
+    let mut groups = groups::joined(dump, &holders, by_keeper, grows);
+    groups.extend(searched.without_objects(&groups));
+    let mut kept: Vec<Kept> = groups
+        .iter()
+        .filter_map(|group| searched.kept(group))
+        .collect();
+    kept.sort_by(|one, other| {
+        let bytes = |kept: &Kept| kept.retained.bytes_per_thousand.estimate;
+        bytes(other).total_cmp(&bytes(one))
+    });
+    let (mut leaks, mut others): (Vec<Kept>, Vec<Kept>) = kept
+        .into_iter()
+        .partition(|one| one.retained.course == Course::Growing);
+    leaks.truncate(MOST_LEAKS);
+    others.truncate(MOST_OTHERS);
+    Found { leaks, others }
+}
+
+struct Searched<'a> {
+    dump: &'a Dump,
+    holders: &'a Holders,
+    log: &'a Log,
+    /// Requests by round.
+    asked: Vec<u64>,
+    of_application: &'a dyn Fn(&str) -> bool,
+}
+
+impl Searched<'_> {
+    /// Requests that left something, by round. What was made between requests counts as one of the round.
+    fn leaving(&self, left: &[Left]) -> Vec<u64> {
+        let mut seen = HashSet::new();
+        let mut leaving = vec![0; self.log.rounds()];
+        for one in left {
+            leaving[one.round] += u64::from(seen.insert((one.round, one.request)));
+        }
+        leaving
+    }
+
+    /// What grew in every round and keeps no object of the rounds, such as an array of numbers.
+    fn without_objects(&self, groups: &[Group]) -> Vec<Group> {
+        let known: HashSet<u32> = groups
+            .iter()
+            .flat_map(|group| &group.keepers)
+            .copied()
+            .collect();
+        let order = self.holders.in_order().iter().copied();
+        let old =
+            order.filter(|object| self.log.round_of(self.dump.node(*object).made_in).is_none());
+        old.filter(|object| {
+            !known.contains(object) && self.growth(*object).iter().any(|by| *by > 0)
+        })
+        .map(|object| Group {
+            keepers: vec![object],
+            left: Vec::new(),
+        })
+        .collect()
+    }
+
+    /// Elements that one gained in each round.
+    fn growth(&self, object: u32) -> Vec<u64> {
+        let sized = self.log.sizes_of(self.dump.node(object).address);
+        sized.map_or_else(Vec::new, |sized| {
+            let rounds = sized.sizes.windows(2);
+            rounds.map(|two| two[1].saturating_sub(two[0])).collect()
+        })
+    }
+
+    fn kept(&self, group: &Group) -> Option<Kept> {
+        let keeper = *group.keepers.first()?;
+        let leaving = self.leaving(&group.left);
+        let grown = self.growth(keeper);
+        let course = match group.left.is_empty() {
+            true => course(&grown),
+            false => course(&leaving),
+        };
+        let course = course?;
+        let mut objects = vec![0; self.log.rounds()];
+        let mut bytes = vec![0; self.log.rounds()];
+        for one in &group.left {
+            objects[one.round] += 1;
+            bytes[one.round] += self.dump.node(one.object).bytes;
+        }
+        let alone = group.keepers.len() == 1;
+        if alone {
+            let each = self.element_bytes(keeper);
+            for (bytes, by) in bytes.iter_mut().zip(&grown) {
+                *bytes += by * each;
+            }
+        }
+        let (path, addresses) = paths::path(self.dump, self.holders, keeper);
+        let sized = self.log.sizes_of(self.dump.node(keeper).address);
+        let retained = Retained {
+            course,
+            path,
+            keepers: group.keepers.len() as u64,
+            sizes: sized.filter(|_| alone).map(|sized| sized.sizes.clone()),
+            objects_per_thousand: rate(&objects, &self.asked),
+            bytes_per_thousand: rate(&bytes, &self.asked),
+            objects_by_round: objects,
+            requests_by_round: leaving,
+            sites: self.sites(&group.left),
+            endpoints: self.endpoints(&group.left),
+        };
+        Some(Kept {
+            retained,
+            addresses,
+        })
+    }
+
+    /// What one element of a container takes in it.
+    fn element_bytes(&self, keeper: u32) -> u64 {
+        let node = self.dump.node(keeper);
+        let elements = u64::from(node.elements.unwrap_or(0));
+        let is_text = self
+            .log
+            .sizes_of(node.address)
+            .is_some_and(|sized| sized.kind == "String");
+        match node.bytes.checked_div(elements) {
+            Some(each) if is_text => each.clamp(1, 2),
+            Some(each) => each.max(ELEMENT_BYTES),
+            None => ELEMENT_BYTES,
+        }
+    }
+
+    fn sites(&self, left: &[Left]) -> Vec<Site> {
+        let mut sites: HashMap<(Option<(&str, u32)>, String), Site> = HashMap::new();
+        for one in left {
+            let (node, made_at) = (self.dump.node(one.object), self.dump.made_at(one.object));
+            let class = self.dump.what(one.object);
+            let site = sites
+                .entry((made_at, class.clone()))
+                .or_insert_with(|| Site {
+                    made_at: made_at.map(|(file, line)| format!("{file}:{line}")),
+                    in_application: made_at.is_some_and(|(file, _)| (self.of_application)(file)),
+                    class,
+                    objects: 0,
+                    bytes: 0,
+                    directly: 0,
+                });
+            site.objects += 1;
+            site.bytes += node.bytes;
+            site.directly += u64::from(one.directly);
+        }
+        let mut sites: Vec<Site> = sites.into_values().collect();
+        sites.sort_by(|one, other| {
+            let order = |site: &Site| (Reverse(site.directly), Reverse(site.bytes));
+            order(one)
+                .cmp(&order(other))
+                .then_with(|| one.made_at.cmp(&other.made_at))
+        });
+        sites.truncate(MOST_SITES);
+        sites
+    }
+
+    fn endpoints(&self, left: &[Left]) -> Vec<Endpoint> {
+        let mut endpoints: HashMap<u32, Endpoint> = HashMap::new();
+        let mut seen = HashSet::new();
+        let asked: HashMap<&str, u64> = self.log.endpoints().into_iter().collect();
+        for one in left {
+            let Some(place) = one.request else { continue };
+            let number = self.log.request(place).endpoint;
+            let name = self.log.endpoint_name(number);
+            let endpoint = endpoints.entry(number).or_insert_with(|| Endpoint {
+                name: name.to_owned(),
+                requests: asked.get(name).copied().unwrap_or(0),
+                leaving: 0,
+                objects: 0,
+                bytes: 0,
+            });
+            endpoint.leaving += u64::from(seen.insert(place));
+            endpoint.objects += 1;
+            endpoint.bytes += self.dump.node(one.object).bytes;
+        }
+        let mut endpoints: Vec<Endpoint> = endpoints.into_values().collect();
+        endpoints.sort_by(|one, other| {
+            let order = |one: &Endpoint| Reverse((one.bytes, one.objects));
+            order(one)
+                .cmp(&order(other))
+                .then_with(|| one.name.cmp(&other.name))
+        });
+        endpoints.truncate(MOST_ENDPOINTS);
+        endpoints
+    }
+}
