@@ -79,7 +79,7 @@ class SetupTest < Minitest::Test
                   ["oob_gc", "POWERBAND_SETUP_OOB_GC=often: it must be N, for once after N requests, from 1 to 1000000, or 0; " \
                              "it is left out"],
                   ["warmpu", "POWERBAND_SETUP_WARMPU=1: there is no such variable; there are " \
-                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_MAJOR, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
+                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_MAJOR, LEAK, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
   end
 
   def test_versions_are_those_of_activated_gems

@@ -28,7 +28,7 @@ module Powerband
       @failed = []
       @done_by = {}
       @loaded = nil
-      @prepared = @surrounded = @searched = nil
+      @prepared = @surrounded = nil
       @profiles = @minor_only = false
       @asked.errors.each { |what, message| failed(what, message) }
     end
@@ -62,7 +62,7 @@ module Powerband
       attempt(:gc_profiler) { profile(middleware) } if @asked.gc_profiler?
       attempt(:oob_gc) { collect_out_of_band(&attach) } if @asked.oob_gc.positive?
       attempt(:oob_major) { major_out_of_band(&attach) } if @asked.oob_major?
-      attempt(:leak) { look_for_leak(middleware) } unless @asked.leak.empty?
+      attempt(:leak) { Leak.into(middleware, @asked.leak) } unless @asked.leak.empty?
       report("server")
     end
 
@@ -100,11 +100,6 @@ module Powerband
       GC::Profiler.enable
       middleware.surround { |app| Profiled.new(app) } unless middleware.equal?(@surrounded)
       @surrounded = middleware
-    end
-
-    def look_for_leak(middleware)
-      middleware.surround { |app| Leak.new(app, @asked.leak) } unless middleware.equal?(@searched)
-      @searched = middleware
     end
 
     def attempt(what)

@@ -13,6 +13,12 @@ module Powerband
       # Finalizers of one collection let go of what the next one frees.
       COLLECTIONS = 3
 
+      # Once, however often the server says that it serves.
+      def self.into(middleware, token)
+        middleware.surround { |app| new(app, token) } unless middleware.equal?(@middleware)
+        @middleware = middleware
+      end
+
       def initialize(app, token)
         @app = app
         @token = token

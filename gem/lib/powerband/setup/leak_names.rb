@@ -13,20 +13,24 @@ module Powerband
       LOCALS = [%i[keys [] Thread.current], %i[thread_variables thread_variable_get thread_variable]].freeze
 
       class << self
-        # `pairs`: holder-held,holder-held… as hexadecimal addresses; a root of the heap is 0. By the pair: the name, and of a constant
-        # the place where it is defined, else an empty text.
+        # `pairs`: holder-held,holder-held… as hexadecimal addresses; a root of the heap is 0. By the pair: the name, and of a
+        # constant the place where it is defined, else an empty text.
         def of(pairs)
-          held_by = pairs.split(",").map { |pair| pair.split("-").map { |address| Integer(address, 16) } }
-                         .group_by(&:first).transform_values { |found| found.map(&:last) }
-          names = named("0", globals, held_by.delete(ROOT) || [])
+          wanted = by_holder(pairs)
+          names = named("0", globals, wanted.fetch(ROOT, []))
           ObjectSpace.each_object do |holder|
-            held = held_by[Native.address(holder)] or next
-            names.merge!(named(Native.address(holder).to_s(16), each_of(holder), held))
+            address = Native.address(holder)
+            names.merge!(named(address.to_s(16), each_of(holder), wanted[address])) if wanted.key?(address)
           end
           names
         end
 
         private
+
+        def by_holder(pairs)
+          pairs = pairs.split(",").map { |pair| pair.split("-").map { |address| Integer(address, 16) } }
+          pairs.group_by(&:first).transform_values { |found| found.map(&:last) }
+        end
 
         def named(holder, fields, held)
           fields.each_with_object({}) do |(name, value, place), names|
@@ -48,9 +52,11 @@ module Powerband
         end
 
         def of_module(holder)
-          constants = method_of(Module, :constants, holder, false).reject { |name| holder.autoload?(name, false) }
+          constants = method_of(Module, :constants, holder, false)
+          constants.reject! { |name| method_of(Module, :autoload?, holder, name, false) }
           # A deprecated constant warns.
-          before, Warning[:deprecated] = Warning[:deprecated], false
+          before = Warning[:deprecated]
+          Warning[:deprecated] = false
           found = constants.map do |name|
             place = method_of(Module, :const_source_location, holder, name, false)
             [name.to_s, method_of(Module, :const_get, holder, name, false), place&.join(":")]
@@ -69,7 +75,7 @@ module Powerband
         end
 
         def globals
-          (global_variables.grep(GLOBAL) - READ_BY_RUBY).map { |name| [name.to_s, eval(name.to_s)] } # rubocop:disable Security/Eval, Style/EvalWithLocation
+          (global_variables.grep(GLOBAL) - READ_BY_RUBY).map { |name| [name.to_s, eval(name.to_s)] } # rubocop:disable Security/Eval
         end
 
         # As the class defines it, whatever a subclass or the object itself makes of the name.
