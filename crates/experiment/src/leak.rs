@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// The agent's variable: the token of its questions (`contract/setup-v1.md`).
 const VARIABLE: &str = "POWERBAND_SETUP_LEAK";
 /// Longest warm-up: caches that the first requests fill are no leak, and others fill in the rounds.
-const WARMUP: Duration = Duration::from_secs(15);
+const WARMUP: Duration = Duration::from_secs(5);
 /// Longest round.
 const LONGEST_ROUND: Duration = Duration::from_secs(1800);
 /// A leak on an endpoint with fewer requests may leave nothing in one of the rounds, and is then not surely one: five a round are
@@ -97,7 +97,7 @@ fn searched(
         arm: &arm,
         warmup: WarmupLength {
             longest: WARMUP,
-            slice: Duration::from_secs(1),
+            slice: WARMUP / 10,
         },
         connections: 1,
         limit: None,
@@ -283,9 +283,13 @@ impl Search<'_> {
     }
 }
 
-/// Whether a file is the application's own, and not of a gem that is installed below it.
+/// Whether a file is the application's own, and not of a gem that is installed below it. Servers load some by a name relative to
+/// the folder that they start in, which is the application's; Ruby's own code is named in angle brackets.
 fn is_own(file: &str, own: &str) -> bool {
-    let below = file.strip_prefix(own);
+    let below = match file.starts_with('/') {
+        true => file.strip_prefix(own),
+        false => (!file.starts_with('<')).then_some(file),
+    };
     below.is_some_and(|below| !format!("/{below}").contains("/gems/"))
 }
 
@@ -323,7 +327,7 @@ mod tests {
     #[test]
     fn gems_below_the_application_are_not_its_own() {
         let is_own = |file| is_own(file, "/srv/shop/");
-        assert!(is_own("/srv/shop/app/models/order.rb"));
+        assert!(is_own("/srv/shop/app/models/order.rb") && is_own("config.ru"));
         assert!(!is_own(
             "/srv/shop/vendor/bundle/ruby/3.3.0/gems/i18n-1.14/lib/i18n.rb"
         ));

@@ -14,6 +14,9 @@ use std::io::BufRead;
 const MOST_OBJECTS: usize = 16_000_000;
 const MOST_REFERENCES: usize = 100_000_000;
 
+/// Of one object, at most: with as many objects as there may be, their sum is a number.
+const MOST_BYTES: u64 = 1 << 39;
+
 /// The stack and registers of the thread that dumped: what is there by chance is held by nothing else.
 const STACK: &str = "machine_context";
 
@@ -281,7 +284,7 @@ impl Reading {
                 .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
             site: *self.sites.entry(site).or_insert(count),
             made_in: line.generation,
-            bytes: line.memsize,
+            bytes: line.memsize.min(MOST_BYTES),
             first_reference: self.references.len(),
         });
         self.references

@@ -133,7 +133,7 @@ impl Searched<'_> {
         if alone {
             let each = self.element_bytes(keeper);
             for (bytes, by) in bytes.iter_mut().zip(&grown) {
-                *bytes += by * each;
+                *bytes = bytes.saturating_add(by.saturating_mul(each));
             }
         }
         let (path, addresses) = paths::path(self.dump, self.holders, keeper);

@@ -241,6 +241,31 @@ mod tests {
     }
 
     #[test]
+    fn a_leak_is_shown_with_its_endpoint_line_and_path() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/leak");
+        let text = std::fs::read_to_string(format!("{folder}/keeping.json")).unwrap();
+        let document: Document = serde_json::from_str(&text).unwrap();
+        let style = Style {
+            width: 100,
+            colour: false,
+        };
+        let page = sheet(&document, false, style).into_text();
+        for said in [
+            "2 leaks found: each of 6 rounds, 1,200 requests in all, left objects that nothing frees.",
+            "Keeping::SEEN\n",
+            ": @numbers of Keeping\n",
+            "Endpoint     GET /leak (100.0 % of its",
+            "Made at      config.ru:16 (Hash).",
+            "Kept by      Keeping \u{2192} SEEN (Array)",
+            "look where SEEN is added to (defined at",
+            "not known: what grows holds no objects of its own",
+            "Too seldom asked for a leak to be seen: GET /seldom (4).",
+        ] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+    }
+
+    #[test]
     fn a_path_is_called_by_its_last_name() {
         let constant = [step("Shop::Recent", None), step("Array", Some("SEEN"))];
         assert_eq!(title(&constant), "Shop::Recent::SEEN");

@@ -162,7 +162,8 @@ fn readable(sample: &str) -> Readable {
 /// Every kind of which there is a sample: its answer is the title, and its charts are those that it has figures for.
 #[test]
 fn other_documents_have_a_page_with_their_charts() {
-    let all: [(&str, &[&str]); 11] = [
+    let all: [(&str, &[&str]); 12] = [
+        ("leak/keeping", &[]),
         ("inspect/wide", &["request-time", "job-time"]),
         ("predict/mixed", &["configurations"]),
         ("duplex/three", &["differences"]),
