@@ -17,7 +17,7 @@ use crate::{discard, flights, layout};
 use door::Door;
 use heap::{Dump, HeapError, Log, ROUNDS};
 use run::Settings;
-use run::leak::{Answer, Asked, Document, Retained, SCHEMA};
+use run::leak::{Answer, Asked, Class, Document, Retained, SCHEMA};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -162,6 +162,7 @@ fn searched(
         leaks: seen.leaks,
         others: seen.others,
         seldom: seen.seldom,
+        alive: seen.alive,
         warnings: bench.sender.warnings(),
     })
 }
@@ -205,6 +206,7 @@ struct Seen {
     leaks: Vec<Retained>,
     others: Vec<Retained>,
     seldom: Vec<Asked>,
+    alive: Vec<Class>,
 }
 
 /// What the server wrote.
@@ -271,6 +273,7 @@ impl Search<'_> {
             requests_by_round: log.requests_by_round(),
             objects: dump.len() as u64,
             bytes: dump.bytes(),
+            alive: heap::alive(&dump),
             leaks: heap::name(found.leaks, &names),
             others: heap::name(found.others, &names),
             seldom: seldom

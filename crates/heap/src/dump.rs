@@ -50,12 +50,8 @@ pub struct Node {
     first_reference: usize,
 }
 
-impl Node {
-    /// What is alike in objects of a kind.
-    pub fn kind_and_class(&self) -> (u32, u64) {
-        (self.kind, self.class)
-    }
-}
+/// A file and a line of it.
+pub type Line<'a> = (&'a str, u32);
 
 /// Where objects are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +72,7 @@ pub struct Dump {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct Object<'a> {
     #[serde(default)]
     address: Address,
     #[serde(rename = "type", borrow)]
@@ -194,12 +190,24 @@ impl Dump {
 
     /// Whether it is a class or a module with a name.
     pub fn is_named_module(&self, index: u32) -> bool {
+        self.is_module(index) && self.node(index).label != 0
+    }
+
+    pub fn is_module(&self, index: u32) -> bool {
+        matches!(self.text(self.node(index).kind), "CLASS" | "MODULE")
+    }
+
+    /// What is alike in objects of a class, and in those that Ruby keeps for itself.
+    pub fn kind_of(&self, index: u32) -> (u32, u64, u32) {
         let node = self.node(index);
-        matches!(self.text(node.kind), "CLASS" | "MODULE") && node.label != 0
+        match self.is_module(index) {
+            true => (node.kind, 0, 0),
+            false => (node.kind, node.class, node.label),
+        }
     }
 
     /// Where it was made; `None` where no line of Ruby code was running.
-    pub fn made_at(&self, index: u32) -> Option<(&str, u32)> {
+    pub fn made_at(&self, index: u32) -> Option<Line<'_>> {
         let site = self.sites[self.node(index).site as usize];
         (site.file != 0).then(|| (self.text(site.file), site.line))
     }
@@ -251,7 +259,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(&mut self, line: Line<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, line: Object<'_>) -> Result<(), Wrong> {
         // Shapes have addresses, and are no objects. Address 0 is kept for roots.
         if line.kind == "SHAPE" || (line.kind == "ROOT") != (line.address.0 == 0) {
             return Ok(());

@@ -87,7 +87,7 @@ fn kinds(dump: &Dump, holders: &Holders, keeper: u32) -> u64 {
             object.hash(&mut hasher);
             return hasher.finish();
         }
-        dump.node(object).kind_and_class().hash(&mut hasher);
+        dump.kind_of(object).hash(&mut hasher);
         object = holders.holder(object);
     }
 }

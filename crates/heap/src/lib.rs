@@ -3,6 +3,7 @@
 //! A dump (`ObjectSpace.dump_all`) has objects, their references and the collection in whose time each was made. The log of the
 //! agent (`contract/setup-v1.md`) has the collections between which each request ran. Nothing here opens a file.
 
+mod alive;
 mod dump;
 mod error;
 mod groups;
@@ -15,6 +16,7 @@ mod rounds;
 mod search;
 mod strings;
 
+pub use alive::alive;
 pub use dump::Dump;
 pub use error::HeapError;
 pub use log::Log;

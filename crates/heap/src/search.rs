@@ -1,6 +1,6 @@
 //! The search: groups of what requests left, judged by round, the largest first.
 
-use crate::dump::Dump;
+use crate::dump::{Dump, Line};
 use crate::groups::{self, Group, Left};
 use crate::holders::Holders;
 use crate::log::Log;
@@ -172,7 +172,7 @@ impl Searched<'_> {
     }
 
     fn sites(&self, left: &[Left]) -> Vec<Site> {
-        let mut sites: HashMap<(Option<(&str, u32)>, String), Site> = HashMap::new();
+        let mut sites: HashMap<(Option<Line<'_>>, String), Site> = HashMap::new();
         for one in left {
             let (node, made_at) = (self.dump.node(one.object), self.dump.made_at(one.object));
             let class = self.dump.what(one.object);

@@ -1,6 +1,6 @@
 //! The search on the golden sample, and on random heaps against a naive oracle.
 
-use heap::{Dump, Found, Log, name, search, unnamed};
+use heap::{Dump, Found, Log, alive, name, search, unnamed};
 use proptest::prelude::*;
 use run::leak::{Course, Retained};
 use std::collections::HashMap;
@@ -87,6 +87,17 @@ fn caches_are_no_leaks() {
     assert_eq!(of_keeper(&others, 30).course, Course::Filling);
     // Two rounds are too few for a word.
     assert_eq!(others.len(), 1);
+}
+
+#[test]
+fn classes_are_counted_with_their_bytes() {
+    let classes = alive(&Dump::read(&sample("shop.dump")[..]).unwrap());
+    let of = |name: &str| classes.iter().find(|one| one.class == name).unwrap();
+    // The leak's strings and hashes, twenty entries of one cache and thirty of the other, and the containers.
+    assert_eq!((of("String").objects, of("String").bytes), (80, 3_200));
+    assert_eq!((of("Hash").objects, of("Array").objects), (31, 3));
+    assert_eq!(of("classes and modules").objects, 5);
+    assert_eq!(of("Ruby's ment").objects, 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::figures::{bytes, counted, grouped, percent, small_bytes};
 use crate::sheet::Sheet;
 use crate::survivors_page::short;
 use crate::tables::{NONE, in_parts};
-use run::leak::{Answer, Asked, Course, Document, Endpoint, Rate, Retained, Site, Step};
+use run::leak::{Answer, Asked, Class, Course, Document, Endpoint, Rate, Retained, Site, Step};
 
 /// Lines and endpoints of each leak; `--full` and the document have more.
 const SHOWN: usize = 4;
@@ -28,6 +28,9 @@ pub(crate) fn sheet(document: &Document, in_full: bool, style: Style) -> Sheet {
         one(&mut sheet, leak, most);
     }
     others(&mut sheet, &document.others);
+    if in_full {
+        alive(&mut sheet, &document.alive);
+    }
     sheet.listed("What limits this", &limits(document));
     sheet
 }
@@ -197,6 +200,23 @@ fn others(sheet: &mut Sheet, others: &[Retained]) {
     sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
+fn alive(sheet: &mut Sheet, classes: &[Class]) {
+    sheet.heading("What was alive at the end");
+    let rows = classes.iter().map(|one| {
+        vec![
+            one.class.clone(),
+            grouped(one.objects),
+            small_bytes(one.bytes as f64),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    sheet.tables(in_parts(
+        sheet.style(),
+        &["class", "objects", "size"],
+        &rows,
+    ));
+}
+
 fn worded(course: Course) -> &'static str {
     match course {
         Course::Growing => "a leak",
@@ -249,7 +269,7 @@ mod tests {
             width: 100,
             colour: false,
         };
-        let page = sheet(&document, false, style).into_text();
+        let page = sheet(&document, true, style).into_text();
         for said in [
             "2 leaks found: each of 6 rounds, 1,200 requests in all, left objects that nothing frees.",
             "Keeping::SEEN\n",
@@ -259,6 +279,7 @@ mod tests {
             "Kept by      Keeping \u{2192} SEEN (Array)",
             "look where SEEN is added to (defined at",
             "not known: what grows holds no objects of its own",
+            "What was alive at the end",
             "Too seldom asked for a leak to be seen: GET /seldom (4).",
         ] {
             assert!(page.contains(said), "{said}: {page}");

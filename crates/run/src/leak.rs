@@ -49,6 +49,8 @@ pub struct Document {
     pub others: Vec<Retained>,
     /// Endpoints that were asked too seldom for a leak to be seen.
     pub seldom: Vec<Asked>,
+    /// Classes of the objects that were alive at the end, those of the most bytes first; the largest only.
+    pub alive: Vec<Class>,
     /// What limits these figures.
     pub warnings: Vec<String>,
 }
@@ -166,6 +168,19 @@ pub struct Endpoint {
     /// Objects that are left.
     pub objects: u64,
     /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A class and its objects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name; of what Ruby keeps for itself which kind it is.
+    pub class: String,
+    /// Objects.
+    pub objects: u64,
+    /// Their bytes, what they hold outside of the heap's slots included.
     pub bytes: u64,
 }
 

@@ -127,6 +127,55 @@ fn the_dots_are_the_trials_behind_the_table() {
 }
 
 #[test]
+fn aged_servers_have_their_memory_by_requests() {
+    let mut document = sample("compare");
+    let found = |document: &Document| {
+        let charts = charts::charts(&Readable::Run(Box::new(document.clone())));
+        charts
+            .into_iter()
+            .find(|chart| chart.id == "memory-by-requests")
+    };
+    document.plan.age = Some(run::Age {
+        requests: 3_000,
+        most_s: None,
+    });
+    assert!(found(&document).is_none(), "no trial was aged");
+    let at = |requests: u64, mib: u64| run::UsageSample {
+        at_s: 1.0,
+        requests: Some(requests),
+        rss_bytes: mib << 20,
+        pss_bytes: Some(mib << 20),
+        cpu_s: 0.0,
+    };
+    for memory in document
+        .trials
+        .iter_mut()
+        .filter_map(|trial| trial.memory.as_mut())
+    {
+        memory.samples = vec![at(1_000, 100)];
+        memory.aged = Some(run::Aged {
+            pss_bytes: Some(120 << 20),
+            why_not: None,
+            samples: vec![at(2_000, 110), at(3_000, 120)],
+            ..run::Aged::none("")
+        });
+    }
+    let chart = found(&document).unwrap();
+    assert_eq!(chart.at_mark.as_ref().map(|mark| mark.value), Some(3_000.0));
+    let first: Vec<_> = chart
+        .rows
+        .iter()
+        .take(3)
+        .map(|row| (row.at.unwrap(), row.value))
+        .collect();
+    assert_eq!(
+        first,
+        [(1_000.0, 100.0), (2_000.0, 110.0), (3_000.0, 120.0)]
+    );
+    assert_eq!(chart.rows.len(), 3 * document.arms.len());
+}
+
+#[test]
 fn the_compared_configurations_have_their_percentiles() {
     let mut document = sample("tune");
     let found = |document: &Document| {

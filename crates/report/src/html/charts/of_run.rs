@@ -3,7 +3,7 @@
 use super::inspect::parts_of;
 use super::{Band, Chart, Kind, MIB, Mark, Row};
 use crate::reading::{called, called_by_name, capacities_by_block, decides};
-use run::{Comparison, Document, Metric, Profile, Trial};
+use run::{Comparison, Document, Metric, Profile, Trial, counted};
 
 pub fn charts(document: &Document) -> Vec<Chart> {
     let charts = [
@@ -12,6 +12,7 @@ pub fn charts(document: &Document) -> Vec<Chart> {
         percentiles(document),
         document.profile.as_ref().map(request_time),
         Some(memory(document)),
+        memory_by_requests(document),
         predictions(document),
     ];
     charts.into_iter().flatten().collect()
@@ -63,6 +64,47 @@ fn memory(document: &Document) -> Chart {
             "The largest proportional set size (PSS) of the server's processes in each trial.",
         )
     }
+}
+
+/// Of servers that were aged, over the requests that they had answered.
+fn memory_by_requests(document: &Document) -> Option<Chart> {
+    let age = document.plan.age?;
+    let of_arm = |arm: &run::ArmSummary| {
+        let name = called(document, arm);
+        let mine = run::evidence(&arm.name, &document.trials).into_iter();
+        let memories = mine
+            .filter(|trial| trial.counts())
+            .filter_map(|trial| trial.memory.as_ref());
+        let mut aged = memories.filter_map(|memory| Some((memory, memory.aged.as_ref()?)));
+        let last = aged.rfind(|(_, aged)| aged.pss_bytes.is_some());
+        let samples = last
+            .into_iter()
+            .flat_map(|(memory, aged)| memory.samples.iter().chain(&aged.samples));
+        let known = samples.filter_map(|sample| Some((sample.requests?, sample.pss_bytes?)));
+        let rows = known.map(|(requests, bytes)| {
+            Row::new(counted(requests, "request"), bytes as f64 / MIB)
+                .of(name.clone())
+                .at(requests as f64)
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let rows: Vec<Row> = document.arms.iter().flat_map(of_arm).collect();
+    (!rows.is_empty()).then(|| Chart {
+        unit: "MiB",
+        at_unit: Some("requests"),
+        at_mark: Some(Mark {
+            value: age.requests as f64,
+            name: "age".to_owned(),
+        }),
+        rows,
+        ..Chart::new(
+            "memory-by-requests",
+            Kind::Lines,
+            "Memory by requests",
+            "The proportional set size (PSS) of the last trial of each configuration that was aged. A line that still rises at its end has \
+             not levelled off.",
+        )
+    })
 }
 
 /// The first comparison that a claim rests on, block by block.
