@@ -93,7 +93,7 @@ pub enum Command {
     Watch(WatchArgs),
     /// Show what the memory of a server is and whether it grows
     Memory(Box<MemoryArgs>),
-    /// Find the line and the endpoint that leak memory, and what keeps it
+    /// Find the line and endpoint that leak memory, and what keeps it
     Leak(Box<LeakArgs>),
     /// Name memory and garbage collection settings that are worth a test
     Advise(Box<AdviseArgs>),
