@@ -2,7 +2,7 @@
 
 require_relative "../support/powerband"
 
-# `powerband leak` on Redmine, as Debian installs it, with a leak that a file of the test puts into one of its controllers; and without.
+# `powerband leak` on Redmine, as Debian installs it, with a leak that a file of the test puts into a controller, and without.
 class LeakRedmineTest < PowerbandTest
   # Loaded as if config.ru began with it: Rails is not there yet.
   SEED = <<~RUBY
@@ -46,8 +46,8 @@ class LeakRedmineTest < PowerbandTest
   private
 
   def searched(*words, code:)
-    ended = powerband("leak", "--config", File.join(ROOT, "e2e/redmine.toml"), *words, "--requests", "600", "--json", "--runs", runs,
-                      within: 900)
+    ended = powerband("leak", "--config", File.join(ROOT, "e2e/redmine.toml"), *words, "--requests", "600", "--json",
+                      "--runs", runs, within: 900)
     assert_equal code, ended.code, ended.to_s
     assert_nothing_left_running
     JSON.parse(ended.out)
