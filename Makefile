@@ -13,6 +13,8 @@
 PREFIX ?= /usr/local
 # A program that is built already, such as that of `make e2e`, saves the release build: POWERBAND_BINARY=target/debug/powerband.
 POWERBAND = $(or $(POWERBAND_BINARY),target/release/powerband)
+# `make install FEATURES=kafka` adds the client of Kafka, which is not built by default: it takes Rust 1.95, 2 MB and a third more time.
+ALL = --features powerband-cli/kafka
 
 .PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-fleet bench-predict bench-grid bench-watch bench-export bench-memory bench-page bench-kafka bench-mirror bench-libc agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract dashboards aa fuzz known-answers samples agent-memcheck
 
@@ -26,7 +28,7 @@ bootstrap-demo:
 	@script/bootstrap demo
 
 build: bootstrap-demo
-	$(if $(POWERBAND_BINARY),test -x $(POWERBAND_BINARY),cargo build --release --locked --package powerband-cli)
+	$(if $(POWERBAND_BINARY),test -x $(POWERBAND_BINARY),cargo build --release --locked --package powerband-cli $(FEATURES:%=--features %))
 	ruby gem/ext/powerband/build.rb >/dev/null
 
 demo: build
@@ -38,12 +40,12 @@ test: export CARGO_PROFILE_DEV_DEBUG = line-tables-only
 test: bootstrap lint rust ruby storefront e2e
 
 check: rust-lint
-	cargo test --workspace --locked --lib --bins --quiet
+	cargo test --workspace --locked $(ALL) --lib --bins --quiet
 
 rust-lint:
 	script/check-invariants
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo clippy --workspace --all-targets --locked $(ALL) -- --deny warnings
 
 lint: rust-lint
 	@# A separate workspace; libFuzzer is C++, and its lock follows our crates' everywhere.
@@ -57,7 +59,7 @@ spelling:
 	git ls-files -z '*.md' ':!CHANGELOG.md' ':!contract' ':!bench/*/RESULTS.md' ':!bench/*/SOAK.md' ':!bench/*/IDENTICAL.md' | xargs -0 codespell -D script/prose/words.txt
 
 rust:
-	cargo test --workspace --locked
+	cargo test --workspace --locked $(ALL)
 
 ruby:
 	ruby gem/ext/powerband/build.rb >/dev/null
@@ -69,7 +71,7 @@ storefront:
 # The binary of the unit tests' profile, in which only the crates that measure are optimised: it reuses what `cargo test` compiled, and
 # the suites that measure for long (make known-answers, make aa and the benchmarks) have it. TESTS: options of minitest.
 e2e: bootstrap
-	cargo build --workspace --bins --locked
+	cargo build --workspace --bins --locked $(ALL)
 	ruby gem/ext/powerband/build.rb >/dev/null
 	POWERBAND_BINARY=$(CURDIR)/target/debug/powerband ruby e2e/run.rb $(TESTS)
 
@@ -138,7 +140,7 @@ bench-page: build
 # Four generators that share a topic of Kafka against one: some minutes on a quiet machine, as root.
 bench-kafka: bootstrap
 	@script/bootstrap bench
-	cargo build --quiet --release --locked --workspace --bins
+	cargo build --quiet --release --locked --workspace --bins $(ALL)
 	ruby bench/kafka/run.rb
 
 # The mirror against nginx, and with failing shadows: a quarter of an hour on a quiet machine.
@@ -169,7 +171,7 @@ experiments: build
 # CELLS=testing-puma: these alone.
 matrix:
 	@script/bootstrap matrix
-	cargo build --workspace --bins --locked
+	cargo build --workspace --bins --locked $(ALL)
 	script/matrix $(CELLS)
 
 # What reads foreign bytes under libFuzzer: half a minute each, or for RUNS executions (fuzz/README.md).
@@ -236,7 +238,7 @@ static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gn
 static: export RUSTFLAGS = -C link-arg=-Wl,-z,pack-relative-relocs -C force-frame-pointers=yes --remap-path-prefix=$(CURDIR)=/powerband --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 static:
 	@script/bootstrap static $(CPU)
-	cargo build --profile dist --locked --package powerband-cli --no-default-features --target $(CPU)-unknown-linux-musl
+	cargo build --profile dist --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
 	@bytes=$$(stat -c %s $(STATIC)) && test "$$bytes" -le $(STATIC_MOST_BYTES) || \
 	  { echo "$(STATIC) has $$bytes bytes, more than $(STATIC_MOST_BYTES)" >&2; exit 1; }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum KafkaError {
     /// A program without the client.
     #[error(
-        "this powerband is built without Kafka: build it with cargo build --release --package powerband-cli, where Kafka is part of it"
+        "this powerband is built without Kafka: build it with cargo build --release --package powerband-cli --features kafka"
     )]
     LeftOut,
     /// No broker answers, or none lets us in.

@@ -143,7 +143,7 @@ fn named() -> BTreeSet<String> {
 }
 
 fn crates_of_the_program() -> BTreeSet<String> {
-    let tree = "tree --locked --package powerband-cli --no-default-features --edges normal --prefix none --format {p}";
+    let tree = "tree --locked --package powerband-cli --edges normal --prefix none --format {p}";
     let mut arguments: Vec<&str> = tree.split(' ').collect();
     for target in TARGETS {
         arguments.extend(["--target", target]);
