@@ -157,7 +157,6 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::read;
 
     #[test]
