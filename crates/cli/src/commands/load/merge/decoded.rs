@@ -127,8 +127,8 @@ fn errors(kinds: &BTreeMap<String, u64>, failed: u64) -> Result<Errors, String> 
     if kinds.values().any(|count| *count > MOST) {
         return Err(damaged("`errors` are too many"));
     }
-    let errors: Errors = serde_json::to_value(kinds)
-        .and_then(serde_json::from_value)
+    let errors: Errors = serde_json::to_vec(kinds)
+        .and_then(|bytes| serde_json::from_slice(&bytes))
         .map_err(|e| damaged(format!("`errors`: {e}")))?;
     if errors.total() != failed {
         return Err(damaged("`errors` and `failed` differ"));

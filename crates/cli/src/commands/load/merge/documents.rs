@@ -95,7 +95,9 @@ impl One {
         if let Some(schema) = schema.filter(|schema| *schema != SCHEMA) {
             return Err(other_schema(schema));
         }
-        let document: Document = serde_json::from_value(value).map_err(|e| unreadable(&e))?;
+        // From bytes, as elsewhere: serde_json's reader of a `Value` would be compiled once more.
+        let document = serde_json::to_vec(&value).and_then(|bytes| serde_json::from_slice(&bytes));
+        let document: Document = document.map_err(|e| unreadable(&e))?;
         if document.endpoints.len() > MAX_NAMES {
             return Err(format!(
                 "it has {} endpoints, and load writes {MAX_NAMES} at most; give a document of powerband load --json",
