@@ -4,6 +4,7 @@ use crate::{Access, Address, KafkaError, Mechanism, Member, Message, Place, Writ
 use krafka::admin::{ConsumerGroupDescription, ListOffsetsOptions, NewTopic, OffsetSpec};
 use krafka::auth::{AuthConfig, TlsConfig};
 use krafka::consumer::{AutoOffsetReset, Consumer, ConsumerRecord, TopicPartition};
+use krafka::error::ErrorCode;
 use krafka::{Kafka, KrafkaError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,9 @@ use tokio::runtime::Runtime;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Without a message for so long, a topic that is read to its end gives no more.
 const SILENCE: Duration = Duration::from_secs(30);
-/// A document of 256 pages with all its histograms.
+/// Messages that one poll brings: each poll also asks for positions.
+pub(crate) const MOST_POLLED: i32 = 10_000;
+/// A document of 256 pages with all its histograms; a request and an answer, each with the largest body.
 pub(crate) const MOST_MESSAGE: usize = 64 << 20;
 
 /// Brokers, one topic of which is meant.
@@ -68,12 +71,11 @@ impl Cluster {
         &self.address
     }
 
-    /// Makes a topic where there is none, with as many copies as the brokers make by default. `large`: its messages may have
-    /// [`MOST_MESSAGE`] bytes.
+    /// Makes a topic where there is none, with as many copies as the brokers make by default and messages of [`MOST_MESSAGE`].
     ///
     /// # Errors
     /// It can be neither found nor made.
-    pub fn have_topic(&self, topic: &str, partitions: u32, large: bool) -> Result<(), KafkaError> {
+    pub fn have_topic(&self, topic: &str, partitions: u32) -> Result<(), KafkaError> {
         let what = || format!("the topic {topic} cannot be made");
         let wrong = |e: KrafkaError| failed(what(), &e);
         let count = i32::try_from(partitions).unwrap_or(i32::MAX);
@@ -83,12 +85,10 @@ impl Cluster {
             "message.timestamp.type".to_owned(),
             "LogAppendTime".to_owned(),
         );
-        if large {
-            new.configs
-                .insert("max.message.bytes".to_owned(), MOST_MESSAGE.to_string());
-        }
-        if self.partitions(topic)?.is_some() {
-            return Ok(());
+        new.configs
+            .insert("max.message.bytes".to_owned(), MOST_MESSAGE.to_string());
+        if self.counted(topic)?.is_some() {
+            return self.until_led(topic);
         }
         let admin = self.kafka.admin();
         let made = self
@@ -96,12 +96,11 @@ impl Cluster {
             .block_on(admin.create_topics([new], Default::default()))
             .map_err(wrong)?;
         for made in made.into_values() {
-            match made {
-                // Another generator was faster.
-                Ok(()) => {}
-                Err(_) if self.partitions(topic)?.is_some() => {}
-                Err(error) => return Err(wrong(error)),
-            }
+            // Another generator may be faster.
+            made.or_else(|e| match code(&e) {
+                Some(ErrorCode::TopicAlreadyExists) => Ok(()),
+                _ => Err(wrong(e)),
+            })?;
         }
         self.until_led(topic)
     }
@@ -111,7 +110,7 @@ impl Cluster {
         let limit = CONNECT;
         let ends = std::time::Instant::now() + limit;
         while std::time::Instant::now() < ends {
-            if self.partitions(topic)?.is_some() {
+            if self.counted(topic)?.is_some_and(|(_, led)| led) {
                 return Ok(());
             }
             self.runtime
@@ -123,23 +122,42 @@ impl Cluster {
         })
     }
 
-    /// How many partitions a topic has; `None` where there is none, or one has no leader.
+    /// How many partitions a topic has; `None` where there is no such topic.
     ///
     /// # Errors
-    /// Kafka's.
+    /// A partition has no leader, or Kafka's.
     pub fn partitions(&self, topic: &str) -> Result<Option<u32>, KafkaError> {
+        match self.counted(topic)? {
+            Some((_, false)) => Err(KafkaError::Failed {
+                what: format!("the topic {topic} cannot be used"),
+                why: "a partition has no leader".to_owned(),
+            }),
+            counted => Ok(counted.map(|(count, _)| count)),
+        }
+    }
+
+    /// The same, and whether all have leaders.
+    fn counted(&self, topic: &str) -> Result<Option<(u32, bool)>, KafkaError> {
         let admin = self.kafka.admin();
+        let wrong = |e: &KrafkaError| failed(format!("the topic {topic} cannot be described"), e);
         let described = self
             .runtime
             .block_on(admin.describe_topics([topic], Default::default()))
-            .map_err(|e| failed(format!("the topic {topic} cannot be described"), &e))?;
-        Ok(described.into_values().find_map(|topic| {
-            let partitions = topic.ok()?.partitions;
-            let led = partitions.iter().all(|one| one.leader.is_some());
-            u32::try_from(partitions.len())
-                .ok()
-                .filter(|count| led && *count > 0)
-        }))
+            .map_err(|e| wrong(&e))?;
+        let partitions = match described.into_values().next() {
+            None => return Ok(None),
+            Some(Ok(topic)) => topic.partitions,
+            Some(Err(e)) => match code(&e) {
+                Some(ErrorCode::UnknownTopicOrPartition) => return Ok(None),
+                Some(ErrorCode::LeaderNotAvailable) => Vec::new(),
+                _ => return Err(wrong(&e)),
+            },
+        };
+        let led = !partitions.is_empty() && partitions.iter().all(|one| one.leader.is_some());
+        Ok(Some((
+            u32::try_from(partitions.len()).unwrap_or(u32::MAX),
+            led,
+        )))
     }
 
     /// As [`Cluster::partitions`] of the topic that is meant.
@@ -252,6 +270,7 @@ impl Cluster {
                 .consumer_without_group()
                 .auto_offset_reset(AutoOffsetReset::Earliest)
                 .metrics_push(false)
+                .max_poll_records(MOST_POLLED)
                 .fetch_max_wait(Duration::from_millis(100))
                 .build()
                 .await?;
@@ -335,6 +354,14 @@ pub(crate) fn failed(what: String, error: &KrafkaError) -> KafkaError {
     KafkaError::Failed {
         what,
         why: error.to_string(),
+    }
+}
+
+/// What the brokers answered, where they did.
+pub(crate) fn code(error: &KrafkaError) -> Option<ErrorCode> {
+    match error {
+        KrafkaError::Broker { code, .. } => Some(*code),
+        _ => None,
     }
 }
 

@@ -34,7 +34,7 @@ pub use without::{Cluster, Member, Writer};
 pub use writer::Writer;
 
 /// What became of the messages of a [`Writer`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Acknowledged by the brokers.
     pub written: u64,
@@ -44,4 +44,15 @@ pub struct Sent {
     pub no_room: u64,
     /// Refused by the brokers, or not acknowledged in time.
     pub failed: u64,
+    /// Why the first of these failed, in the client's words.
+    pub why: Option<String>,
+}
+
+impl Sent {
+    /// Why messages are missing, as far as it is known.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        let why = self.why.as_deref();
+        why.unwrap_or("the brokers do not take them, or too slowly")
+    }
 }

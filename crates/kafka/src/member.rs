@@ -1,6 +1,6 @@
 //! A generator in a consumer group.
 
-use crate::client::{MOST_MESSAGE, failed, message};
+use crate::client::{MOST_MESSAGE, MOST_POLLED, failed, message};
 use crate::{Cluster, Entry, Group, KafkaError, Message, Place};
 use krafka::Record;
 use krafka::consumer::{AutoOffsetReset, Consumer, OffsetAndMetadata, TopicPartition};
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Member {
 impl Member {
     pub(crate) fn join(cluster: Cluster, group: &str) -> Result<Self, KafkaError> {
         let results = cluster.address.results();
-        cluster.have_topic(&results, 1, true)?;
+        cluster.have_topic(&results, 1)?;
         let ends = cluster.offsets(&results, &[0], true)?;
         let told = cluster.reader(&results, vec![0], &ends)?;
         let topic = cluster.address.topic.clone();
@@ -60,6 +60,7 @@ impl Member {
                 .session_timeout(SESSION)
                 .heartbeat_interval(HEARTBEAT)
                 .max_poll_interval(LONGEST)
+                .max_poll_records(MOST_POLLED)
                 .metrics_push(false)
                 .build()
                 .await?;

@@ -25,7 +25,7 @@ impl Cluster {
     pub fn address(&self) -> &Address {
         match *self {}
     }
-    pub fn have_topic(&self, _: &str, _: u32, _: bool) -> Result<(), KafkaError> {
+    pub fn have_topic(&self, _: &str, _: u32) -> Result<(), KafkaError> {
         match *self {}
     }
     pub fn partitions(&self, _: &str) -> Result<Option<u32>, KafkaError> {
@@ -59,7 +59,7 @@ impl Writer {
     pub fn sent(&self) -> Sent {
         match *self {}
     }
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, _: Duration) {
         match *self {}
     }
 }

@@ -1,29 +1,53 @@
 //! Sends messages, and never makes the caller wait: what finds no room is counted.
 
-use crate::client::failed;
+use crate::client::{MOST_MESSAGE, failed};
 use crate::{Cluster, KafkaError, Message, Sent};
-use krafka::Record;
 use krafka::producer::Producer;
-use std::sync::Arc;
+use krafka::{KrafkaError, Record};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// A message that is not acknowledged by then has failed.
 const DELIVERY: Duration = Duration::from_secs(60);
 /// Bytes that wait for the brokers in the client, in addition to those that wait for the client.
-const IN_CLIENT: usize = 32 << 20;
-/// How long the end waits for the last ones.
-const END: Duration = Duration::from_secs(15);
+const IN_CLIENT: usize = MOST_MESSAGE;
 
 #[derive(Debug, Default)]
 struct Counted {
     waiting: AtomicU64,
+    taken: AtomicU64,
     written: AtomicU64,
     bytes: AtomicU64,
     no_room: AtomicU64,
     failed: AtomicU64,
+    /// The first error's words.
+    why: OnceLock<String>,
+}
+
+impl Counted {
+    fn failed(&self, error: &KrafkaError) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.why.get_or_init(|| error.to_string());
+    }
+
+    /// `ended`: a message without an acknowledgement gets none any more.
+    fn sent(&self, ended: bool) -> Sent {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let written = of(&self.written);
+        Sent {
+            written,
+            bytes: of(&self.bytes),
+            no_room: of(&self.no_room),
+            failed: match ended {
+                true => of(&self.taken) - written,
+                false => of(&self.failed),
+            },
+            why: self.why.get().cloned(),
+        }
+    }
 }
 
 /// Hands messages to the brokers in their order.
@@ -75,7 +99,10 @@ impl Writer {
         let sent = match &self.to {
             Some(to) if waiting.load(Ordering::Relaxed) + weight <= self.most_waiting => {
                 waiting.fetch_add(weight, Ordering::Relaxed);
-                to.send(message).is_ok()
+                self.counted.taken.fetch_add(1, Ordering::Relaxed);
+                // Where the task is gone, it counts as failed at the end.
+                let _ = to.send(message);
+                true
             }
             _ => false,
         };
@@ -94,25 +121,32 @@ impl Writer {
         self.send(message);
     }
 
-    /// What became of the messages so far.
+    /// What became of the messages so far; after the end, of all.
     #[must_use]
     pub fn sent(&self) -> Sent {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Sent {
-            written: of(&self.counted.written),
-            bytes: of(&self.counted.bytes),
-            no_room: of(&self.counted.no_room),
-            failed: of(&self.counted.failed),
-        }
+        self.counted.sent(self.task.is_none())
     }
 
-    /// Waits for the last acknowledgements, for as long as brokers that are gone deserve.
-    pub fn finish(&mut self) {
+    /// Waits for the last acknowledgements, until none has come for so long.
+    pub fn finish(&mut self, patience: Duration) {
         self.to = None;
-        if let Some(task) = self.task.take() {
-            let ended = async { tokio::time::timeout(END, task).await };
-            let _ = self.cluster.runtime.block_on(ended);
-        }
+        let Some(mut task) = self.task.take() else {
+            return;
+        };
+        let written = || self.counted.written.load(Ordering::Relaxed);
+        let ended = async {
+            let mut before = written();
+            while tokio::time::timeout(patience, &mut task).await.is_err() {
+                let now = written();
+                if now == before {
+                    task.abort();
+                    let _ = task.await;
+                    return;
+                }
+                before = now;
+            }
+        };
+        self.cluster.runtime.block_on(ended);
     }
 }
 
@@ -122,6 +156,7 @@ async fn sending(
     mut from: UnboundedReceiver<Message>,
     counted: Arc<Counted>,
 ) {
+    let mut deliveries = JoinSet::new();
     while let Some(message) = from.recv().await {
         let weight = message.weight();
         let mut record = Record::new(topic.clone(), message.value)
@@ -135,22 +170,38 @@ async fn sending(
         match queued {
             Ok(delivery) => {
                 let counted = counted.clone();
-                tokio::spawn(async move {
+                deliveries.spawn(async move {
                     match delivery.await {
                         Ok(_) => {
                             counted.written.fetch_add(1, Ordering::Relaxed);
                             counted.bytes.fetch_add(weight, Ordering::Relaxed);
                         }
-                        Err(_) => {
-                            counted.failed.fetch_add(1, Ordering::Relaxed);
-                        }
+                        Err(error) => counted.failed(&error),
                     }
                 });
             }
-            Err(_) => {
-                counted.failed.fetch_add(1, Ordering::Relaxed);
-            }
+            Err(error) => counted.failed(&error),
         }
+        while deliveries.try_join_next().is_some() {}
     }
     let _ = producer.close().await;
+    // The close waits for the brokers, and this for the counts.
+    while deliveries.join_next().await.is_some() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_and_not_acknowledged_has_failed_at_the_end() {
+        let counted = Counted::default();
+        counted.taken.store(9, Ordering::Relaxed);
+        counted.written.store(4, Ordering::Relaxed);
+        counted.failed(&KrafkaError::timeout("the first"));
+        counted.failed(&KrafkaError::timeout("the second"));
+        let (before, after) = (counted.sent(false), counted.sent(true));
+        assert_eq!((before.failed, after.failed), (2, 5));
+        assert!(after.why.unwrap().contains("the first"));
+    }
 }

@@ -10,9 +10,12 @@ use ::capture::{Exchange, Export, Exporter};
 use kafka::{Access, Address};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Bytes that wait for the brokers.
 const MOST_WAITING: u64 = 16 << 20;
+/// Without an acknowledgement for so long at the end, none comes: longer than a message is offered to the brokers.
+const PATIENCE: Duration = Duration::from_secs(65);
 
 /// Whether there can be a result, before anything is read for it.
 pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
@@ -93,7 +96,7 @@ fn to_topic(
 ) -> Result<Done, Failure> {
     let failed = |e: &kafka::KafkaError| topic::failure(e);
     let cluster = topic::connected(address, access)?;
-    let made = cluster.have_topic(&address.topic, address.partitions, false);
+    let made = cluster.have_topic(&address.topic, address.partitions);
     made.map_err(|e| failed(&e))?;
     let mut writer = cluster.writer(MOST_WAITING).map_err(|e| failed(&e))?;
     let origin = topic::Origin {
@@ -101,21 +104,29 @@ fn to_topic(
         capture: head.about.capture.clone(),
         unredacted: head.about.unredacted.clone(),
     };
-    let mut unencoded = 0_u64;
-    for record in records {
+    let (mut all, mut unencoded) = (0_u64, 0_u64);
+    let mut records = records;
+    for record in records.by_ref() {
         let record = record.map_err(|e| Ended::Reading(e).failure(Path::new("")))?;
+        all += 1;
         match topic::message(&origin, &record) {
             Ok(message) => writer.send_when_there_is_room(message),
             Err(_) => unencoded += 1,
         }
+        if writer.sent().failed > 0 {
+            break;
+        }
     }
-    writer.finish();
+    writer.finish(PATIENCE);
     let sent = writer.sent();
-    let lost = sent.failed + sent.no_room + unencoded;
-    if lost > 0 {
+    if sent.written < all {
+        let lost = all - sent.written + records.count() as u64;
+        let why = match unencoded == lost {
+            true => "they cannot be encoded",
+            false => sent.reason(),
+        };
         return Err(Failure::no_answer(format!(
-            "{address}: {} requests are written and {lost} are not: the brokers did not take them; check that they run, and give a new \
-             topic",
+            "{address}: {} requests are written and {lost} are not: {why}; check that the brokers run, and give a new topic",
             sent.written
         )));
     }

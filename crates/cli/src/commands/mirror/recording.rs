@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that wait for the brokers; what finds no room is counted, and the mirror never waits.
 const MOST_WAITING: u64 = 64 << 20;
+/// Without an acknowledgement for so long at the end, what waits is lost: a service is stopped within 90 s.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Losses are told so often at most.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
@@ -80,7 +82,7 @@ impl Recording {
         };
         let said = |e: kafka::KafkaError| format!("--record: {e}");
         let cluster = Cluster::connect(address, access).map_err(said)?;
-        let made = cluster.have_topic(&address.topic, address.partitions, false);
+        let made = cluster.have_topic(&address.topic, address.partitions);
         made.map_err(said)?;
         // Its name for the capture is drawn as for a file.
         let head = Head::new(Kind::Traffic, began_ns, about);
@@ -169,7 +171,7 @@ impl Recording {
         match self {
             Self::Files(recorder) => recorder.finish(),
             Self::Topic(topic) => {
-                topic.writer.finish();
+                topic.writer.finish(PATIENCE);
                 topic.ended = true;
                 topic.told.at = None;
                 topic.tell(Instant::now());
@@ -185,8 +187,9 @@ impl Topic {
         let lost = sent.failed + sent.no_room + self.unencoded;
         if self.told.is_due(lost, now) {
             output::error(&stamped(&format!(
-                "--record: {lost} requests are not in {}: the brokers do not take them, or too slowly; check that they run",
-                self.path.display()
+                "--record: {lost} requests are not in {}: {}; check that the brokers run",
+                self.path.display(),
+                sent.reason()
             )));
         }
     }
