@@ -50,10 +50,10 @@ pub trait Group {
     /// # Errors
     /// Kafka's.
     fn heard(&mut self) -> Result<Vec<Entry>, KafkaError>;
-    /// The group's next offsets; refused where its partitions are another's by now.
+    /// The group's next offsets.
     ///
     /// # Errors
-    /// Kafka's, or that it is refused.
+    /// Kafka's; [`KafkaError::Fenced`] where its partitions are another's by now.
     fn claim(&mut self, next: &[(i32, i64)]) -> Result<(), KafkaError>;
     /// Unix time in ns.
     fn now_ns(&mut self) -> u64;
@@ -70,6 +70,10 @@ pub struct Asked {
     pub generators: usize,
     /// What this generator was asked, in one text; see [`Ready::asked`].
     pub asked: String,
+    /// How many times as fast as recorded.
+    pub speed: f64,
+    /// How long an answer is waited for.
+    pub timeout: Duration,
     /// How long it is waited.
     pub limit: Duration,
 }
@@ -87,13 +91,13 @@ pub struct Step {
 
 /// What this generator sends, and when.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Share {
+pub struct Share<P> {
     /// Its name in the group.
     pub member: String,
     /// The common start.
     pub start: Start,
-    /// Its messages, in their order within each partition.
-    pub messages: Vec<(Place, Message)>,
+    /// What was made of its messages.
+    pub prepared: P,
 }
 
 /// Why there is no common start.
@@ -144,6 +148,19 @@ pub enum WaitError {
         /// Kafka's words.
         why: String,
     },
+    /// Kafka gave no answer to the claim.
+    #[error(
+        "this generator's requests may be claimed, which is unknown ({why}): nothing was sent; give another --group to replay all of the topic"
+    )]
+    Unclear {
+        /// As in [`WaitError::Moved`].
+        run: Box<(String, String)>,
+        /// Kafka's words.
+        why: String,
+    },
+    /// Its messages cannot be sent.
+    #[error("{0}")]
+    Unusable(String),
     /// Kafka gave no answer.
     #[error("{0}")]
     Kafka(#[from] KafkaError),
@@ -156,23 +173,28 @@ struct Reading {
     /// The offset after the last that was kept.
     next: i64,
     complete: bool,
+    requests: u64,
+    /// Until they are prepared.
     messages: Vec<(Place, Message)>,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
 }
 
-/// Waits until all are ready, and claims this generator's share. `instant` says when a message was recorded.
+/// Waits until all are ready, and claims this generator's share. `instant` says when a message was recorded; `prepare` makes of the
+/// messages, which are in their order within each partition, what is sent. It takes its time before the others hear that this generator is
+/// ready, and what it refuses stays unclaimed.
 ///
 /// # Errors
 /// See [`WaitError`].
-pub fn wait(
+pub fn wait<P>(
     group: &mut impl Group,
     asked: &Asked,
     instant: impl Fn(&Message) -> Option<u64>,
+    mut prepare: impl FnMut(Vec<(Place, Message)>) -> Result<P, String>,
     mut progress: impl FnMut(Step) -> ControlFlow<()>,
-) -> Result<Share, WaitError> {
+) -> Result<Share<P>, WaitError> {
     let began_ns = group.now_ns();
-    let mut waiting = Waiting::default();
+    let mut waiting = Waiting::new();
     loop {
         let polled = group.poll(POLL)?;
         // First, because a poll may give partitions and their first messages at once.
@@ -181,6 +203,7 @@ pub fn wait(
             waiting.take(place, message, &instant);
         }
         waiting.look(group);
+        waiting.prepare(&mut prepare)?;
         for entry in group.heard()? {
             match entry {
                 Entry::Ready(ready) if ready.group == asked.group => waiting.hear(ready),
@@ -215,8 +238,8 @@ pub fn wait(
     }
 }
 
-#[derive(Debug, Default)]
-struct Waiting {
+#[derive(Debug)]
+struct Waiting<P> {
     member: String,
     readings: BTreeMap<i32, Reading>,
     /// The latest of each member.
@@ -224,9 +247,21 @@ struct Waiting {
     announced_ns: Option<u64>,
     /// A start was said; it is waited for.
     decided: bool,
+    prepared: Option<P>,
 }
 
-impl Waiting {
+impl<P> Waiting<P> {
+    fn new() -> Self {
+        Self {
+            member: String::new(),
+            readings: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            announced_ns: None,
+            decided: false,
+            prepared: None,
+        }
+    }
+
     /// Keeps a message of its partitions. One that comes again, as after partitions moved away and back, is kept once.
     fn take(&mut self, place: Place, message: Message, instant: impl Fn(&Message) -> Option<u64>) {
         let Some(reading) = self.readings.get_mut(&place.partition) else {
@@ -241,6 +276,7 @@ impl Waiting {
             reading.first_ns = Some(reading.first_ns.map_or(at_ns, |known| known.min(at_ns)));
             reading.last_ns = Some(reading.last_ns.map_or(at_ns, |known| known.max(at_ns)));
         }
+        reading.requests += 1;
         reading.messages.push((place, message));
     }
 
@@ -254,7 +290,10 @@ impl Waiting {
             self.member = member;
             self.announced_ns = None;
             self.decided = false;
-            self.readings.retain(|known, _| partitions.contains(known));
+            // What was prepared holds messages of all its partitions: they are read again.
+            let reread = self.prepared.take().is_some();
+            self.readings
+                .retain(|known, _| !reread && partitions.contains(known));
             let new = partitions.iter().copied();
             let new: Vec<i32> = new.filter(|p| !self.readings.contains_key(p)).collect();
             for (partition, unclaimed) in group.unclaimed(&new)? {
@@ -262,6 +301,7 @@ impl Waiting {
                     next: unclaimed.start,
                     complete: unclaimed.is_empty(),
                     unclaimed,
+                    requests: 0,
                     messages: Vec::new(),
                     first_ns: None,
                     last_ns: None,
@@ -283,6 +323,18 @@ impl Waiting {
                 .max(reading.next);
             reading.complete |= read >= reading.unclaimed.end;
         }
+    }
+
+    fn prepare(
+        &mut self,
+        prepare: impl FnOnce(Vec<(Place, Message)>) -> Result<P, String>,
+    ) -> Result<(), WaitError> {
+        if self.is_ready() && self.prepared.is_none() {
+            let readings = self.readings.values_mut();
+            let messages = readings.flat_map(|reading| std::mem::take(&mut reading.messages));
+            self.prepared = Some(prepare(messages.collect()).map_err(WaitError::Unusable)?);
+        }
+        Ok(())
     }
 
     fn is_ready(&self) -> bool {
@@ -317,7 +369,7 @@ impl Waiting {
             partition: *partition,
             from: reading.unclaimed.start,
             to: reading.unclaimed.end,
-            requests: reading.messages.len() as u64,
+            requests: reading.requests,
         });
         let ready = Ready {
             group: asked.group.clone(),
@@ -343,7 +395,7 @@ impl Waiting {
     fn step(&self) -> Step {
         let all = self.readings.values();
         Step {
-            read: all.clone().map(|r| r.messages.len() as u64).sum(),
+            read: all.clone().map(|r| r.requests).sum(),
             to_read: all
                 .map(|r| r.unclaimed.end.saturating_sub(r.unclaimed.start).max(0) as u64)
                 .sum(),
@@ -386,7 +438,12 @@ impl Waiting {
             run: format!("{now_ns}-{}", self.member),
             at_ns: now_ns + LEAD_NS,
             origin_ns,
-            span_ns: last_ns - origin_ns,
+            lasts_ns: Duration::from_nanos(last_ns - origin_ns)
+                .div_f64(asked.speed)
+                .saturating_add(asked.timeout)
+                .as_nanos()
+                .try_into()
+                .unwrap_or(u64::MAX),
             members: all,
         }))?;
         Ok(())
@@ -397,33 +454,36 @@ impl Waiting {
         &mut self,
         group: &mut impl Group,
         start: Start,
-    ) -> Result<Option<Share>, WaitError> {
+    ) -> Result<Option<Share<P>>, WaitError> {
         let Some(own) = start.members.iter().find(|one| one.member == self.member) else {
             return Ok(None);
         };
         if start.requests() == 0 {
             return Err(WaitError::Nothing { group: start.group });
         }
-        let moved = |why: String| WaitError::Moved {
-            run: Box::new((start.run.clone(), self.member.clone())),
-            why,
-        };
+        let run = Box::new((start.run.clone(), self.member.clone()));
         let next: Vec<(i32, i64)> = own.parts.iter().map(|p| (p.partition, p.to)).collect();
         let has: Vec<(i32, i64)> = self
             .readings
             .iter()
             .map(|(partition, reading)| (*partition, reading.unclaimed.end))
             .collect();
-        if has != next {
-            return Err(moved("it had others when the start was decided".to_owned()));
+        let Some(prepared) = self.prepared.take().filter(|_| has == next) else {
+            let why = "it had others when the start was decided".to_owned();
+            return Err(WaitError::Moved { run, why });
+        };
+        match group.claim(&next) {
+            Ok(()) => Ok(Some(Share {
+                member: self.member.clone(),
+                prepared,
+                start,
+            })),
+            Err(KafkaError::Fenced { why }) => Err(WaitError::Moved { run, why }),
+            Err(e) => Err(WaitError::Unclear {
+                run,
+                why: e.to_string(),
+            }),
         }
-        group.claim(&next).map_err(|e| moved(e.to_string()))?;
-        let readings = std::mem::take(&mut self.readings);
-        Ok(Some(Share {
-            member: self.member.clone(),
-            messages: readings.into_values().flat_map(|r| r.messages).collect(),
-            start,
-        }))
     }
 }
 

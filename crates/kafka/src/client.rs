@@ -1,6 +1,6 @@
 //! Kafka, asked by blocking calls. The client's tasks, such as a group's heartbeats, run on one thread of their own.
 
-use crate::{Access, Address, KafkaError, Mechanism, Member, Message, Place, Writer};
+use crate::{Access, Address, KafkaError, Mechanism, Member, Message, Place, Reading, Writer};
 use krafka::admin::{ConsumerGroupDescription, ListOffsetsOptions, NewTopic, OffsetSpec};
 use krafka::auth::{AuthConfig, TlsConfig};
 use krafka::consumer::{AutoOffsetReset, Consumer, ConsumerRecord, TopicPartition};
@@ -13,8 +13,6 @@ use tokio::runtime::Runtime;
 
 /// A connection that is not there by then is none.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Without a message for so long, a topic that is read to its end gives no more.
-const SILENCE: Duration = Duration::from_secs(30);
 /// Messages that one poll brings: each poll also asks for positions.
 pub(crate) const MOST_POLLED: i32 = 10_000;
 /// A document of 256 pages with all its histograms; a request and an answer, each with the largest body.
@@ -199,62 +197,22 @@ impl Cluster {
         found.collect()
     }
 
-    /// All messages of a topic, up to the ends that it has now; partition by partition in their order, partitions mixed.
+    /// Reads a topic from its first message on.
     ///
     /// # Errors
-    /// There is none, or the brokers went silent.
-    pub fn read(
-        &self,
-        topic: &str,
-        mut take: impl FnMut(Place, Message),
-    ) -> Result<(), KafkaError> {
+    /// There is none, or Kafka's.
+    pub fn reading(&self, topic: &str) -> Result<Reading, KafkaError> {
         let count = self.partitions(topic)?.ok_or_else(|| KafkaError::NoTopic {
             address: self.address.to_string(),
         })?;
         let all: Vec<i32> = (0..count).filter_map(|n| i32::try_from(n).ok()).collect();
-        let firsts = self.offsets(topic, &all, false)?;
-        let ends = self.offsets(topic, &all, true)?;
-        let mut open: BTreeMap<i32, i64> = ends
-            .into_iter()
-            .filter(|(partition, end)| firsts.get(partition).is_some_and(|first| first < end))
-            .collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let what = || format!("the topic {topic} cannot be read");
-        let consumer = self.reader(topic, open.keys().copied().collect(), &firsts)?;
-        let mut heard = std::time::Instant::now();
-        while !open.is_empty() {
-            let records = self
-                .runtime
-                .block_on(consumer.poll(Duration::from_millis(500)))
-                .map_err(|e| failed(what(), &e))?;
-            if !records.is_empty() {
-                heard = std::time::Instant::now();
-            } else if heard.elapsed() >= SILENCE {
-                return Err(KafkaError::Late {
-                    what: what(),
-                    limit: SILENCE,
-                });
-            }
-            for record in records {
-                if open
-                    .get(&record.partition)
-                    .is_some_and(|end| record.offset < *end)
-                {
-                    let (place, message) = message(record);
-                    take(place, message);
-                }
-            }
-            for partition in open.keys().copied().collect::<Vec<_>>() {
-                let position = self.runtime.block_on(consumer.position(topic, partition));
-                if position.is_some_and(|at| open.get(&partition).is_some_and(|end| at >= *end)) {
-                    open.remove(&partition);
-                }
-            }
-        }
-        let _ = self.runtime.block_on(consumer.close());
-        Ok(())
+        let next = self.offsets(topic, &all, false)?;
+        Ok(Reading {
+            consumer: self.reader(topic, all, &next)?,
+            cluster: self.clone(),
+            topic: topic.to_owned(),
+            next,
+        })
     }
 
     /// A consumer of these partitions from these offsets on, in no group.

@@ -72,8 +72,8 @@ pub struct Start {
     pub at_ns: u64,
     /// Unix time of the first recorded request of all, ns: due at the start.
     pub origin_ns: u64,
-    /// From that to the last one, ns.
-    pub span_ns: u64,
+    /// From the start until the last answer must be there, ns.
+    pub lasts_ns: u64,
     /// The generators, each with its partitions; no partition has two.
     pub members: Vec<Ready>,
 }
@@ -97,7 +97,10 @@ pub struct Finished {
     pub member: String,
     /// In a word.
     pub ending: Ending,
-    /// Why it sent nothing.
+    /// Recorded requests of its partitions that are in no figure of its document.
+    #[serde(default)]
+    pub left_out: u64,
+    /// Why it sent nothing, or left them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What it measured.
@@ -143,23 +146,40 @@ impl Run {
     }
 }
 
-/// The runs of a group, in the order of their starts.
-#[must_use]
-pub fn runs(entries: impl IntoIterator<Item = Entry>, group: &str) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for entry in entries {
+/// The latest run of a group, out of the entries in their order.
+#[derive(Debug)]
+pub struct Latest {
+    group: String,
+    /// As far as it is known.
+    pub run: Option<Run>,
+}
+
+impl Latest {
+    /// Of this group.
+    #[must_use]
+    pub fn of(group: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            run: None,
+        }
+    }
+
+    /// One more.
+    pub fn take(&mut self, entry: Entry) {
+        let known = self.run.as_ref().map(|run| &run.start);
         match entry {
             // A start without requests says that there is nothing to replay, and a sender that was not sure writes again.
             Entry::Start(start)
-                if start.group == group
+                if start.group == self.group
                     && start.requests() > 0
-                    && runs.iter().all(|run| run.start.run != start.run) =>
+                    && known.is_none_or(|k| k.run != start.run && k.at_ns <= start.at_ns) =>
             {
                 let finished = Vec::new();
-                runs.push(Run { start, finished });
+                self.run = Some(Run { start, finished });
             }
-            Entry::Finished(one) if one.group == group => {
-                let run = runs.iter_mut().find(|run| run.start.run == one.run);
+            Entry::Finished(one) if one.group == self.group => {
+                let run = self.run.as_mut();
+                let run = run.filter(|run| run.start.run == one.run);
                 if let Some(run) = run.filter(|run| run.of(&one.member).is_none()) {
                     run.finished.push(one);
                 }
@@ -167,7 +187,6 @@ pub fn runs(entries: impl IntoIterator<Item = Entry>, group: &str) -> Vec<Run> {
             _ => {}
         }
     }
-    runs
 }
 
 #[cfg(test)]
@@ -197,7 +216,7 @@ mod tests {
             run: run.into(),
             at_ns: 1,
             origin_ns: 1,
-            span_ns: 1,
+            lasts_ns: 1,
             members: vec![ready("a"), ready("b")],
         })
     }
@@ -208,6 +227,7 @@ mod tests {
             run: run.into(),
             member: member.into(),
             ending,
+            left_out: 0,
             why: None,
             document: None,
         })
@@ -215,22 +235,29 @@ mod tests {
 
     #[test]
     fn a_second_ending_of_a_generator_does_not_count() {
-        let entries = [
+        let first = [
             start("1"),
             finished("1", "a", Ending::Done),
             finished("1", "a", Ending::Failed),
             start("1"),
-            start("2"),
-            finished("2", "b", Ending::Moved),
             finished("1", "b", Ending::Done),
             finished("3", "b", Ending::Done),
         ];
-        let found = runs(entries.clone(), "g");
-        assert_eq!(found.len(), 2);
-        assert!(found[0].is_complete() && !found[1].is_complete());
-        assert_eq!(found[0].of("a").unwrap().ending, Ending::Done);
-        assert_eq!(found[0].start.requests(), 8);
-        assert!(runs(entries, "other").is_empty());
+        let second = [start("2"), finished("1", "a", Ending::Done)];
+        let of = |group: &str, entries: &[Entry]| {
+            let mut latest = Latest::of(group);
+            entries.iter().cloned().for_each(|one| latest.take(one));
+            latest.run
+        };
+        let run = of("g", &first).unwrap();
+        assert!(run.is_complete());
+        assert_eq!(
+            (run.of("a").unwrap().ending, run.start.requests()),
+            (Ending::Done, 8)
+        );
+        let later = of("g", &[&first[..], &second].concat()).unwrap();
+        assert_eq!((later.start.run.as_str(), later.finished.len()), ("2", 0));
+        assert_eq!(of("other", &first), None);
     }
 
     #[test]

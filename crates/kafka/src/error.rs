@@ -36,6 +36,12 @@ pub enum KafkaError {
         /// The client's words.
         why: String,
     },
+    /// The partitions are another member's by now.
+    #[error("{why}; repeat it")]
+    Fenced {
+        /// The client's words.
+        why: String,
+    },
     /// It took too long.
     #[error("{what}: no answer within {} s; check that the brokers run, and repeat it", limit.as_secs())]
     Late {

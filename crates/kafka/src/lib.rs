@@ -12,6 +12,8 @@ mod message;
 mod client;
 #[cfg(feature = "engine")]
 mod member;
+#[cfg(feature = "engine")]
+mod reading;
 #[cfg(not(feature = "engine"))]
 mod without;
 #[cfg(feature = "engine")]
@@ -20,7 +22,7 @@ mod writer;
 pub use access::{Access, AccessError, Login, Mechanism};
 pub use address::{Address, AddressError, DEFAULT_PARTITIONS};
 pub use barrier::{Asked, Group, Share, Step, WaitError, wait};
-pub use entry::{Ending, Entry, Finished, Part, Ready, Run, Start, runs};
+pub use entry::{Ending, Entry, Finished, Latest, Part, Ready, Run, Start};
 pub use error::KafkaError;
 pub use message::{Message, Place};
 
@@ -28,8 +30,10 @@ pub use message::{Message, Place};
 pub use client::Cluster;
 #[cfg(feature = "engine")]
 pub use member::Member;
+#[cfg(feature = "engine")]
+pub use reading::Reading;
 #[cfg(not(feature = "engine"))]
-pub use without::{Cluster, Member, Writer};
+pub use without::{Cluster, Member, Reading, Writer};
 #[cfg(feature = "engine")]
 pub use writer::Writer;
 

@@ -1,9 +1,10 @@
 //! A generator in a consumer group.
 
-use crate::client::{MOST_MESSAGE, MOST_POLLED, failed, message};
+use crate::client::{MOST_MESSAGE, MOST_POLLED, code, failed, message};
 use crate::{Cluster, Entry, Group, KafkaError, Message, Place};
 use krafka::Record;
 use krafka::consumer::{AutoOffsetReset, Consumer, OffsetAndMetadata, TopicPartition};
+use krafka::error::ErrorCode;
 use krafka::producer::Producer;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -223,11 +224,19 @@ impl Group for Member {
             .collect();
         let committed = self.consumer.commit_offsets(offsets);
         let committed = self.cluster.runtime.block_on(committed);
-        committed.map_err(|e| {
-            failed(
+        committed.map_err(|e| match code(&e) {
+            Some(
+                ErrorCode::IllegalGeneration
+                | ErrorCode::UnknownMemberId
+                | ErrorCode::RebalanceInProgress
+                | ErrorCode::FencedInstanceId
+                | ErrorCode::FencedMemberEpoch
+                | ErrorCode::StaleMemberEpoch,
+            ) => KafkaError::Fenced { why: e.to_string() },
+            _ => failed(
                 format!("the group {} does not take its offsets", self.group),
                 &e,
-            )
+            ),
         })
     }
 

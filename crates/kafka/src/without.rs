@@ -15,6 +15,10 @@ pub enum Member {}
 
 /// As the client's.
 #[derive(Debug)]
+pub enum Reading {}
+
+/// As the client's.
+#[derive(Debug)]
 pub enum Writer {}
 
 #[allow(missing_docs, clippy::missing_errors_doc, clippy::must_use_candidate)]
@@ -34,7 +38,7 @@ impl Cluster {
     pub fn must_have(&self) -> Result<u32, KafkaError> {
         match *self {}
     }
-    pub fn read(&self, _: &str, _: impl FnMut(Place, Message)) -> Result<(), KafkaError> {
+    pub fn reading(&self, _: &str) -> Result<Reading, KafkaError> {
         match *self {}
     }
     pub fn writer(&self, _: u64) -> Result<Writer, KafkaError> {
@@ -45,6 +49,16 @@ impl Cluster {
     }
     pub fn join(&self, _: &str) -> Result<Member, KafkaError> {
         match *self {}
+    }
+}
+
+#[allow(missing_docs, clippy::missing_errors_doc)]
+impl Reading {
+    pub fn read(&mut self, _: impl FnMut(Place, Message)) -> Result<(), KafkaError> {
+        match *self {}
+    }
+    pub fn close(self) {
+        match self {}
     }
 }
 

@@ -15,6 +15,8 @@ struct World {
     now_ns: u64,
     /// Members that are given to another at the start.
     moves: bool,
+    /// Claims get no answer.
+    silent: bool,
 }
 
 impl World {
@@ -126,12 +128,17 @@ impl Group for One {
     }
     fn claim(&mut self, next: &[(i32, i64)]) -> Result<(), KafkaError> {
         let mut world = self.world.lock().unwrap();
+        if world.silent {
+            return Err(KafkaError::Late {
+                what: "the commit".into(),
+                limit: Duration::ZERO,
+            });
+        }
         if world.moves {
             world.share_out();
         }
         if self.generation != world.generation {
-            return Err(KafkaError::Failed {
-                what: "the commit is refused".into(),
+            return Err(KafkaError::Fenced {
                 why: "ILLEGAL_GENERATION".into(),
             });
         }
@@ -149,6 +156,8 @@ fn asked(generators: usize, limit_s: u64) -> Asked {
         generator: "host".into(),
         generators,
         asked: "speed 1".into(),
+        speed: 2.0,
+        timeout: Duration::from_secs(1),
         limit: Duration::from_secs(limit_s),
     }
 }
@@ -157,14 +166,16 @@ fn instant(message: &Message) -> Option<u64> {
     u64::try_from(message.at_ms * 1_000_000).ok()
 }
 
-fn together(world: &Arc<Mutex<World>>, names: &[&str]) -> Vec<Result<Share, WaitError>> {
+type Messages = Vec<(Place, Message)>;
+
+fn together(world: &Arc<Mutex<World>>, names: &[&str]) -> Vec<Result<Share<Messages>, WaitError>> {
     let count = names.len();
     thread::scope(|scope| {
         let threads = names.iter().map(|name| {
             let world = world.clone();
             scope.spawn(move || {
                 let mut one = One::join(&world, name);
-                wait(&mut one, &asked(count, 3_600), instant, |_| {
+                wait(&mut one, &asked(count, 3_600), instant, Ok, |_| {
                     ControlFlow::Continue(())
                 })
             })
@@ -177,7 +188,7 @@ fn together(world: &Arc<Mutex<World>>, names: &[&str]) -> Vec<Result<Share, Wait
 #[test]
 fn each_message_is_of_one_generator_in_the_order_of_its_partition() {
     let world = World::of(7, 20);
-    let shares: Vec<Share> = together(&world, &["a", "b", "c"])
+    let shares: Vec<Share<Messages>> = together(&world, &["a", "b", "c"])
         .into_iter()
         .collect::<Result<_, _>>()
         .unwrap();
@@ -185,13 +196,13 @@ fn each_message_is_of_one_generator_in_the_order_of_its_partition() {
     let start = &shares[0].start;
     assert_eq!(start.requests(), 140);
     assert_eq!(
-        (start.origin_ns, start.span_ns),
-        (1_000_000_000, 196_000_000)
+        (start.origin_ns, start.lasts_ns),
+        (1_000_000_000, 1_098_000_000)
     );
     let mut all: Vec<&[u8]> = Vec::new();
     for share in &shares {
         let mut last: BTreeMap<&[u8], i64> = BTreeMap::new();
-        for (_, message) in &share.messages {
+        for (_, message) in &share.prepared {
             let partition = message.value.split(|b| *b == b'/').next().unwrap();
             let before = last.insert(partition, message.at_ms);
             assert!(before.is_none_or(|before| before < message.at_ms));
@@ -229,7 +240,7 @@ fn a_generator_whose_partitions_move_sends_nothing_and_claims_nothing() {
 fn one_that_is_alone_says_how_many_came() {
     let world = World::of(4, 5);
     let mut one = One::join(&world, "a");
-    let ended = wait(&mut one, &asked(2, 5), instant, |_| {
+    let ended = wait(&mut one, &asked(2, 5), instant, Ok, |_| {
         ControlFlow::Continue(())
     });
     let said = ended.unwrap_err().to_string();
@@ -237,7 +248,9 @@ fn one_that_is_alone_says_how_many_came() {
         said.starts_with("1 of 2 generators were ready within 5 s"),
         "{said}"
     );
-    let ended = wait(&mut one, &asked(2, 5), instant, |_| ControlFlow::Break(()));
+    let ended = wait(&mut one, &asked(2, 5), instant, Ok, |_| {
+        ControlFlow::Break(())
+    });
     assert_eq!(ended, Err(WaitError::Interrupted));
 }
 
@@ -257,7 +270,7 @@ fn generators_that_were_asked_different_things_do_not_start() {
         last_ns: None,
     };
     world.lock().unwrap().said.push(Entry::Ready(ready));
-    let ended = wait(&mut one, &asked(2, 3_600), instant, |_| {
+    let ended = wait(&mut one, &asked(2, 3_600), instant, Ok, |_| {
         ControlFlow::Continue(())
     });
     let said = ended.unwrap_err().to_string();
@@ -265,4 +278,29 @@ fn generators_that_were_asked_different_things_do_not_start() {
         said.starts_with("web-2 was asked speed 2, and this generator speed 1"),
         "{said}"
     );
+}
+
+#[test]
+fn what_cannot_be_sent_is_not_claimed() {
+    let world = World::of(4, 5);
+    let mut one = One::join(&world, "a");
+    let ended = wait(
+        &mut one,
+        &asked(1, 3_600),
+        instant,
+        |messages| Err::<(), _>(format!("{} are refused", messages.len())),
+        |_| ControlFlow::Continue(()),
+    );
+    assert_eq!(ended, Err(WaitError::Unusable("20 are refused".into())));
+    let world = world.lock().unwrap();
+    assert!(world.claimed.is_empty() && world.said.is_empty());
+}
+
+#[test]
+fn a_claim_without_an_answer_may_have_been_taken() {
+    let world = World::of(4, 5);
+    world.lock().unwrap().silent = true;
+    let ended = together(&world, &["a", "b"]);
+    let unclear = |one: &Result<_, _>| matches!(one, Err(WaitError::Unclear { .. }));
+    assert!(ended.iter().all(unclear), "{ended:?}");
 }
