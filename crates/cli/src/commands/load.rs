@@ -29,7 +29,6 @@ use follow::Follow;
 use group::Joined;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
-use kafka::Ending;
 use order::{Order, order};
 use reporter::{Extent, Reporter};
 use run::load::{Assertion, AssertionOutcome, Document, State};
@@ -62,7 +61,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let quiet = args.speech.quiet;
     let joined = match grouped {
         None => None,
-        Some(asked) => match share(&args, asked.join(&signals, quiet)?, &mut order)? {
+        Some(asked) => match share(&args, asked.join(&order, &signals, quiet)?, &mut order)? {
             Some(joined) => Some(joined),
             None => return Ok(0),
         },
@@ -73,7 +72,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     }
     if let Some(warmup) = &mut order.warmup {
         // Its figures are not wanted, and it writes no file.
-        let _ = window(warmup, "warming up", &signals, quiet, None, None)?;
+        let _ = window(warmup, "warming up", &signals, quiet, None, None, true)?;
         order.plan.headers.clone_from(&warmup.headers);
     }
     let headers = order.asked.sending.headers.len();
@@ -84,6 +83,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         quiet,
         csv,
         to_log.as_ref(),
+        joined.is_none(),
     );
     drop(to_log);
     let logged = log.map_or(Ok(()), HdrLog::finish);
@@ -100,6 +100,9 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         &order,
         &outcome,
         https.as_ref(),
+        joined
+            .as_ref()
+            .and_then(|one| one.late(outcome.wall_started_ns)),
         signals.received(),
         reached,
     );
@@ -109,10 +112,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         show(&document, args.speech.json, rows_on_stdout)
     };
     let why = no_answer(&document, https.as_ref());
-    let told = joined.map_or(Ok(()), |joined| {
-        let document = serde_json::to_value(&document).ok();
-        joined.finish(Ending::Done, None, document)
-    });
+    let told = joined.map_or(Ok(()), |joined| joined.done(Some(&document)));
     let told = told.map_err(|failure| failure.message);
     let files = vec![written, logged, told];
     Ok(ended(&document, shown, why, junit, files))
@@ -124,9 +124,11 @@ fn share(
     mut joined: Joined,
     whole: &mut Order,
 ) -> Result<Option<Joined>, Failure> {
-    output::say(&joined.said());
-    let Some(recording) = joined.recording.take() else {
-        joined.finish(Ending::Done, None, None)?;
+    if !args.speech.quiet {
+        output::say(&joined.said());
+    }
+    let Some(recording) = joined.recording() else {
+        joined.done(None)?;
         return Ok(None);
     };
     match order(args, joined.seed, Some(recording)) {
@@ -139,7 +141,7 @@ fn share(
 /// The others learn that this generator sent nothing that counts.
 fn in_vain(joined: Option<Joined>, failure: Failure) -> Failure {
     if let Some(joined) = joined {
-        let told = joined.finish(Ending::Failed, Some(failure.message.clone()), None);
+        let told = joined.failed(&failure.message);
         if let Err(untold) = told {
             output::error(&untold.message);
         }
@@ -252,7 +254,7 @@ fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8
     }
 }
 
-/// One window, and whether its files could be written.
+/// One window, and whether its files could be written. `may_start_again`: with a proxy's header, where it is redirected to https.
 fn window(
     plan: &mut Plan,
     what: &'static str,
@@ -260,6 +262,7 @@ fn window(
     quiet: bool,
     csv: Option<CsvFile>,
     log: Option<&Sender<Entry>>,
+    may_start_again: bool,
 ) -> Result<(Outcome, bool, Result<(), String>), Failure> {
     let extent = Extent {
         requests: plan.stop.requests,
@@ -267,7 +270,7 @@ fn window(
     };
     let (to, reporter) = Reporter::start(what, extent, quiet, csv);
     let mut follow = Follow::new(signals, &to, log);
-    follow.look_for_https(plan.may_be_forwarded());
+    follow.look_for_https(may_start_again && plan.may_be_forwarded());
     let mut outcome = ::load::run(plan, &mut follow);
     if follow.redirected()
         && let Ok(redirected) = &outcome

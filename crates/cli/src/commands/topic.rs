@@ -47,14 +47,20 @@ pub fn addressed(
 }
 
 fn parsed(flag: &str, text: &str) -> Result<Address, Problem> {
-    Address::parse(text).map_err(|e| {
-        // A user and a password that do not belong there are not printed.
-        let shown = match (text.split_once("://"), text.rsplit_once('@')) {
-            (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-            _ => text.split('?').next().unwrap_or_default().to_owned(),
-        };
-        Problem::of(&Asked::new(shown, flag), e.what(), e.remedy())
-    })
+    Address::parse(text)
+        .map_err(|e| Problem::of(&Asked::new(shown(text), flag), e.what(), e.remedy()))
+}
+
+/// Without parameters, a user and a password, which do not belong there. A password may hold any of the signs.
+fn shown(text: &str) -> String {
+    let (named, parameters) = text.split_once('?').unwrap_or((text, ""));
+    let separator = if named.contains("://") { "://" } else { ":" };
+    let (scheme, rest) = named.split_once(separator).unwrap_or(("kafka", named));
+    let hosts = match parameters.contains('@') {
+        true => "...",
+        false => rest.rsplit_once('@').map_or(rest, |(_, hosts)| hosts),
+    };
+    format!("{scheme}{separator}{hosts}")
 }
 
 fn access(args: &KafkaArgs) -> Result<Access, Problem> {
@@ -103,14 +109,34 @@ pub fn read_whole(address: &Address, access: &Access) -> Result<Records, Failure
     let cluster = connected(address, access)?;
     let mut records = Records::default();
     let mut said = Instant::now();
-    let read = cluster.read(&address.topic, |place, message| {
+    let mut reading = cluster.reading(&address.topic).map_err(|e| failure(&e))?;
+    let read = reading.read(|place, message| {
         records.take(place, &message);
         if said.elapsed() >= TELL_EVERY {
             said = Instant::now();
             output::say(&format!("{} messages of {address} are read", records.len()));
         }
     });
+    reading.close();
     read.map_err(|e| failure(&e))?;
     records.sort();
     Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_address_is_shown_without_what_may_be_a_password() {
+        for (text, wanted) in [
+            ("kafka:user:hunter2@h:1/t", "kafka:h:1/t"),
+            ("kafka://u:p@h:1/t?password=x", "kafka://h:1/t"),
+            ("kafka://h:1/t?password=hun@ter2", "kafka://..."),
+            ("kafka://u:hun?ter2@h:1/t", "kafka://..."),
+            ("kafka+ssl://h:1/t", "kafka+ssl://h:1/t"),
+        ] {
+            assert_eq!(shown(text), wanted);
+        }
+    }
 }

@@ -15,7 +15,7 @@ pub struct Group {
     pub run: String,
     /// Recorded requests that all generators together took from the topic.
     pub requests: u64,
-    /// Of these, requests of generators without figures: they are in no count of this document.
+    /// Of these, requests in no count of this document: those of generators without figures, and what others left out.
     pub lost: u64,
     /// Each generator, in the order of its name in the group.
     pub generators: Vec<GroupGenerator>,
@@ -32,9 +32,11 @@ pub struct GroupGenerator {
     pub partitions: Vec<i32>,
     /// Recorded requests in them.
     pub requests: u64,
+    /// Of these, requests in no count of this document.
+    pub lost: u64,
     /// How it ended.
     pub ending: GeneratorEnding,
-    /// Why it has no figures, where it said so.
+    /// Why it has no figures, or left requests out, where it said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -35,11 +35,12 @@ pub struct Judged<'a> {
 }
 
 /// What was measured, and what it comes to. `signal` ended the run.
-/// `https`: answers redirect to it.
+/// `https`: answers redirect to it. `late`: why the run did not begin when it should have.
 pub fn document(
     order: &Order,
     outcome: &Outcome,
     https: Option<&HttpsTrouble>,
+    late: Option<String>,
     signal: Option<u8>,
     reached: bool,
 ) -> Document {
@@ -59,6 +60,14 @@ pub fn document(
             .map(|_| "they include redirects to https"),
     };
     let mut document = figures(&judged, outcome, state);
+    if let Some(late) = late {
+        let generator = &mut document.generator;
+        (generator.ok, generator.only_late) = (false, false);
+        generator.trouble = Some(match generator.trouble.take() {
+            Some(trouble) => format!("{late}; {trouble}"),
+            None => late,
+        });
+    }
     conclude(&mut document, &judged, outcome);
     if let Some(https) = https {
         document.warnings.insert(0, format!("{}.", https.said));

@@ -1,6 +1,9 @@
 //! `load --replay kafka://… --group NAME`: this generator's share of a topic, the common start, and its result for `load merge`.
 
 use super::found::Found;
+use super::merge::in_words;
+use super::order::Order;
+use super::requests::refused;
 use crate::args::LoadArgs;
 use crate::commands::{host_name, topic};
 use crate::signals::{LOOK, Signals};
@@ -9,14 +12,20 @@ use capture::Traffic;
 use experiment::config::{
     Asked, Hosts, Problem, Recording, parse_duration, parse_whole, recording,
 };
-use kafka::{Access, Address, Ending, Entry, Finished, Group as _, Member, Share, Step, WaitError};
+use kafka::{
+    Access, Address, Ending, Entry, Finished, Group as _, Member, Message, Place, Share, Step,
+    WaitError,
+};
 use load::Workload;
+use run::load::{Document, State};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long generators wait for each other unless asked otherwise.
 const GATHER: Duration = Duration::from_secs(300);
+/// A start that is missed by more is a trouble.
+const LATE: Duration = Duration::from_millis(100);
 /// What is waited for is said so often.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 const MOST_GENERATORS: u64 = 1_000;
@@ -33,8 +42,9 @@ pub struct InGroup {
     gather: Duration,
     amplify: u64,
     hosts: Hosts,
-    /// What all generators must be asked alike, in words.
-    words: String,
+    allow_unsafe: bool,
+    /// As typed.
+    keep_alive: Option<bool>,
 }
 
 /// Whether a topic is to be shared; what of the flags does not fit.
@@ -75,11 +85,31 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
             "name one with --group NAME, such as the day: what a group has replayed it does not replay again",
         ));
     }
-    if args.warmup.is_some() {
-        found.problems.push(Problem::with(
-            "--warmup means nothing here: all generators of a group start at one instant",
+    let whole = "the group claims all requests of the topic before the start";
+    for (flag, given, why, remedy) in [
+        (
+            "--warmup",
+            args.warmup.is_some(),
+            "all generators of a group start at one instant",
             "leave it out, or replay a part of the traffic before",
-        ));
+        ),
+        (
+            "--duration",
+            args.duration.is_some(),
+            whole,
+            "leave it out, or write a part of the traffic to a topic of its own with capture convert",
+        ),
+        (
+            "-n",
+            args.requests.is_some(),
+            whole,
+            "leave it out, or write a part of the traffic to a topic of its own with capture convert",
+        ),
+    ] {
+        if given {
+            let what = format!("{flag} means nothing here: {why}");
+            found.problems.push(Problem::with(what, remedy));
+        }
     }
     let generators = found.given(&given.generators, "--generators", |a| {
         parse_whole(a, 1, MOST_GENERATORS, "generators")
@@ -93,9 +123,9 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
         return Err(found.problems);
     };
     let (generators, amplify) = (generators.unwrap_or(1), amplify.unwrap_or(1));
-    let speed = args.requested.speed.as_deref().unwrap_or("1x");
     Ok(Some(InGroup {
-        words: format!("--generators {generators} --speed {speed} --amplify {amplify}"),
+        allow_unsafe: args.requested.allow_unsafe,
+        keep_alive: args.target.kept.asked(),
         generators: usize::try_from(generators).unwrap_or(usize::MAX),
         gather: gather.unwrap_or(GATHER),
         hosts: match args.requested.replay_host {
@@ -123,21 +153,34 @@ pub fn stand_in() -> Recording {
     }
 }
 
+/// What is made of the messages of a share.
+#[derive(Debug)]
+struct Prepared {
+    /// `None` where no message is a request.
+    recording: Option<Recording>,
+    /// Unix time in ns from which its instants count.
+    began_ns: u64,
+    /// How many requests it has, each as often as it is sent.
+    planned: u64,
+    /// Messages that cannot be sent, and why.
+    left_out: u64,
+    why: Option<String>,
+}
+
 /// A generator of the group, which has claimed its share.
 #[derive(Debug)]
 pub struct Joined {
     member: Member,
-    share: Share,
+    share: Share<Prepared>,
     group: String,
-    /// Its requests; `None` where it has none.
-    pub recording: Option<Recording>,
+    amplify: u64,
     /// Of its name in the group.
     pub seed: u64,
 }
 
 impl InGroup {
     /// Waits for the others and claims a share.
-    pub fn join(&self, signals: &Signals, quiet: bool) -> Result<Joined, Failure> {
+    pub fn join(&self, order: &Order, signals: &Signals, quiet: bool) -> Result<Joined, Failure> {
         let failed = |e: &kafka::KafkaError| topic::failure(e);
         let cluster = topic::connected(&self.address, &self.access)?;
         let partitions = cluster.must_have().map_err(|e| failed(&e))?;
@@ -153,11 +196,14 @@ impl InGroup {
             group: self.group.clone(),
             generator: format!("{}:{}", host_name(), std::process::id()),
             generators: self.generators,
-            asked: self.words.clone(),
+            asked: self.words(order),
+            speed: order.asked.speed.unwrap_or(1.0),
+            timeout: order.plan.timeout,
             limit: self.gather,
         };
         let mut told = Told::new(self.generators, quiet);
-        let waited = kafka::wait(&mut member, &asked, topic::instant_ns, |step| {
+        let prepare = |messages| self.prepared(messages).map_err(|failure| failure.message);
+        let waited = kafka::wait(&mut member, &asked, topic::instant_ns, prepare, |step| {
             told.tell(step);
             match signals.received() {
                 Some(_) => ControlFlow::Break(()),
@@ -172,33 +218,49 @@ impl InGroup {
                 return Err(refused);
             }
         };
-        let mut joined = Joined {
+        if let Some(said) = &share.prepared.why {
+            output::error(&format!("{}: {said}", self.address));
+        }
+        Ok(Joined {
             seed: seed(&share.member),
             group: self.group.clone(),
-            recording: None,
+            amplify: self.amplify,
             member,
             share,
+        })
+    }
+
+    /// What all generators must be asked alike.
+    fn words(&self, order: &Order) -> String {
+        let kept = match self.keep_alive {
+            None => "",
+            Some(true) => " --keep-alive",
+            Some(false) => " --no-keep-alive",
         };
-        match self.recording(&mut joined.share) {
-            Ok(recording) => joined.recording = recording,
-            Err(failure) => {
-                joined.finish(Ending::Failed, Some(failure.message.clone()), None)?;
-                return Err(failure);
-            }
-        }
-        Ok(joined)
+        format!(
+            "--generators {} --amplify {}{kept} ({})",
+            self.generators,
+            self.amplify,
+            in_words(&order.asked, order.objective)
+        )
     }
 
     /// What there was instead of a share; the others learn it where they have started.
     fn refused(&self, member: &mut Member, error: &WaitError, signals: &Signals) -> Failure {
-        if let WaitError::Moved { run, .. } = error {
+        let known = match error {
+            WaitError::Moved { run, .. } => Some((run, Ending::Moved)),
+            WaitError::Unclear { run, .. } => Some((run, Ending::Failed)),
+            _ => None,
+        };
+        if let Some((run, ending)) = known {
             let (run, name) = (**run).clone();
             // Without it the generator is missing in the result, which says the same.
             let _ = member.say(&Entry::Finished(Finished {
                 group: self.group.clone(),
                 run,
                 member: name,
-                ending: Ending::Moved,
+                ending,
+                left_out: 0,
                 why: Some(error.to_string()),
                 document: None,
             }));
@@ -209,42 +271,60 @@ impl InGroup {
                 code: 128 + signal,
                 message: said,
             },
-            (WaitError::Different { .. }, _) => Failure::usage(said),
+            (WaitError::Different { .. } | WaitError::Unusable(_), _) => Failure::usage(said),
             _ => Failure::no_answer(said),
         }
     }
 
-    /// The share's messages as requests, due from the common start on.
-    fn recording(&self, share: &mut Share) -> Result<Option<Recording>, Failure> {
+    /// The share's messages as requests that can be sent.
+    fn prepared(&self, messages: Vec<(Place, Message)>) -> Result<Prepared, Failure> {
         let mut records = topic::Records::default();
-        let (mut first_ns, messages) = (u64::MAX, std::mem::take(&mut share.messages));
         for (place, message) in messages {
-            first_ns = first_ns.min(topic::instant_ns(&message).unwrap_or(u64::MAX));
             records.take(place, &message);
         }
-        if let Some(said) = records.skipped() {
-            output::error(&format!("{}: {said}", self.address));
-        }
+        let mut prepared = Prepared {
+            recording: None,
+            began_ns: 0,
+            planned: 0,
+            left_out: records.unreadable(),
+            why: records.skipped(),
+        };
         if records.len() == 0 {
-            return Ok(None);
+            return Ok(prepared);
         }
         let unredacted = records.unredacted();
         let name = self.address.to_string();
         let traffic = Traffic::of_records(records.into_timed(), unredacted)
-            .map_err(|e| Failure::no_answer(format!("{name}: {e}; record the traffic again")))?;
-        let began_ns = traffic.began_ns.unwrap_or(first_ns);
-        let traffic = traffic.amplified(self.amplify);
-        let mut recording = recording(traffic, &name, self.hosts)
-            .map_err(|problems| request::failure(&problems))?;
-        let later_ns = began_ns.saturating_sub(share.start.origin_ns);
-        for instant in recording.instants_ns.iter_mut().flatten() {
-            *instant = instant.saturating_add(later_ns);
+            .map_err(|e| Failure::usage(format!("{name}: {e}; record the traffic again")))?;
+        prepared.began_ns = traffic.began_ns.unwrap_or(0);
+        prepared.left_out += traffic.skipped.count;
+        if prepared.why.is_none() && traffic.skipped.count > 0 {
+            prepared.why = Some(traffic.skipped.to_string());
         }
-        Ok(Some(recording))
+        let traffic = traffic.amplified(self.amplify);
+        prepared.planned = traffic.requests.len() as u64;
+        let recording = recording(traffic, &name, self.hosts)
+            .map_err(|problems| request::failure(&problems))?;
+        if let Some(problem) = refused(&recording.workload, self.allow_unsafe) {
+            return Err(request::failure(&[problem]));
+        }
+        prepared.recording = Some(recording);
+        Ok(prepared)
     }
 }
 
 impl Joined {
+    /// Its requests, due from the common start on; `None` where it has none.
+    pub fn recording(&mut self) -> Option<Recording> {
+        let prepared = &mut self.share.prepared;
+        let mut recording = prepared.recording.take()?;
+        let later_ns = prepared.began_ns.saturating_sub(self.share.start.origin_ns);
+        for instant in recording.instants_ns.iter_mut().flatten() {
+            *instant = instant.saturating_add(later_ns);
+        }
+        Some(recording)
+    }
+
     /// Requests of its partitions, and those of all generators.
     pub fn said(&self) -> String {
         let own = self.share.start.members.iter();
@@ -269,10 +349,35 @@ impl Joined {
         }
     }
 
-    /// Tells the others how it ended, and leaves the group.
-    pub fn finish(
+    /// Why its requests did not come when they should have, where the run began at this Unix time in ns.
+    pub fn late(&self, began_ns: u64) -> Option<String> {
+        late(self.share.start.at_ns, began_ns)
+    }
+
+    /// Tells the others what it measured, and what is in no figure.
+    pub fn done(self, document: Option<&Document>) -> Result<(), Failure> {
+        let prepared = &self.share.prepared;
+        let counted = document.map_or(0, |d| d.counts.asked - d.counts.cut);
+        let unsent = prepared.planned.saturating_sub(counted);
+        let why = match document.map(|document| document.state) {
+            Some(State::Interrupted) if unsent > 0 => Some("it was interrupted".to_owned()),
+            _ if unsent > 0 => Some("it was given up".to_owned()),
+            _ => prepared.why.clone(),
+        };
+        let left_out = prepared.left_out + unsent.div_ceil(self.amplify);
+        let document = document.and_then(|document| serde_json::to_value(document).ok());
+        self.finish(Ending::Done, left_out, why, document)
+    }
+
+    /// Tells the others that it sent nothing that counts.
+    pub fn failed(self, why: &str) -> Result<(), Failure> {
+        self.finish(Ending::Failed, 0, Some(why.to_owned()), None)
+    }
+
+    fn finish(
         mut self,
         ending: Ending,
+        left_out: u64,
         why: Option<String>,
         document: Option<serde_json::Value>,
     ) -> Result<(), Failure> {
@@ -281,6 +386,7 @@ impl Joined {
             run: self.share.start.run.clone(),
             member: self.share.member.clone(),
             ending,
+            left_out,
             why,
             document,
         }));
@@ -291,6 +397,16 @@ impl Joined {
             ))
         })
     }
+}
+
+fn late(at_ns: u64, began_ns: u64) -> Option<String> {
+    let late = Duration::from_nanos(began_ns.saturating_sub(at_ns));
+    (late > LATE).then(|| {
+        format!(
+            "this generator began {} ms after the common start; give it a free core, and check its clock",
+            late.as_millis()
+        )
+    })
 }
 
 /// Each generator has its own, so that merged documents are told apart.
@@ -330,5 +446,18 @@ impl Told {
             "{} of {} generators are ready; {} of {} messages of this one are read",
             step.ready, self.wanted, step.read, step.to_read
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_was_missed_is_a_trouble() {
+        assert_eq!(late(1_000_000_000, 1_050_000_000), None);
+        assert_eq!(late(1_000_000_000, 900_000_000), None);
+        let said = late(1_000_000_000, 1_250_000_000).unwrap();
+        assert!(said.contains("250 ms after the common start"), "{said}");
     }
 }

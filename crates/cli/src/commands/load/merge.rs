@@ -7,6 +7,8 @@ mod group;
 mod logs;
 mod windows;
 
+pub use asked::in_words;
+
 use super::assertions::{self, Limit};
 use crate::args::{AssertedArgs, LoadMergeArgs};
 use crate::commands::topic;

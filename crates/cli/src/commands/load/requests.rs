@@ -2,7 +2,9 @@
 
 use super::group::parse_amplify;
 use crate::args::RequestArgs;
+use crate::commands::topic;
 use experiment::config::{Asked, Hosts, Problem, Recording, read_file, read_traffic, recording};
+use kafka::Address;
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};
@@ -40,17 +42,24 @@ pub fn requested(
         }
         [None, None] => from_flags(args, path)?,
     };
-    let methods = requested.workload.unsafe_methods();
-    if methods.is_empty() || args.allow_unsafe {
-        return Ok(requested);
+    match refused(&requested.workload, args.allow_unsafe) {
+        Some(problem) => Err(vec![problem]),
+        None => Ok(requested),
     }
-    Err(vec![Problem::with(
-        format!(
-            "{} would be sent, which may change the application's data",
-            methods.join(", ")
-        ),
-        "pass --allow-unsafe if the server's data may be changed",
-    )])
+}
+
+/// Methods that may change the application's data.
+pub fn refused(workload: &Workload, allow_unsafe: bool) -> Option<Problem> {
+    let methods = workload.unsafe_methods();
+    (!methods.is_empty() && !allow_unsafe).then(|| {
+        Problem::with(
+            format!(
+                "{} would be sent, which may change the application's data",
+                methods.join(", ")
+            ),
+            "pass --allow-unsafe if the server's data may be changed",
+        )
+    })
 }
 
 fn from_file(
@@ -60,7 +69,8 @@ fn from_file(
     path: &str,
     share: Option<Recording>,
 ) -> Result<Requested, Vec<Problem>> {
-    let name = file.display().to_string();
+    let address = topic::named(file).and_then(|text| Address::parse(text).ok());
+    let name = address.map_or_else(|| file.display().to_string(), |a| a.to_string());
     let mut problems = Vec::new();
     let with_file = |flag: &str| {
         Problem::with(

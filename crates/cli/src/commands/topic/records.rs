@@ -105,6 +105,11 @@ impl Records {
         self.found.len() as u64
     }
 
+    /// How many messages could not be read.
+    pub fn unreadable(&self) -> u64 {
+        self.skipped
+    }
+
     /// What could not be read, in words.
     pub fn skipped(&self) -> Option<String> {
         let first = self.first_skipped.as_ref()?;

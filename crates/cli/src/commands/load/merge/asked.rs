@@ -1,6 +1,6 @@
 //! The questions of merged runs: equal except for what may differ between machines, such as the rate, which is added up.
 
-use run::Sending;
+use run::LatencyObjective;
 use run::load::{Asked, Document, Mode};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,8 +18,16 @@ pub enum Of {
     Group,
 }
 
+/// What one run was asked.
+#[derive(Debug, Clone, Copy)]
+struct Question<'a> {
+    asked: &'a Asked,
+    objective: Option<LatencyObjective>,
+    of: Of,
+}
+
 /// A field that must be the same, and its value for people.
-type Field = (&'static str, fn(&Document) -> String);
+type Field = (&'static str, fn(&Question<'_>) -> String);
 
 const SAME: [Field; 9] = [
     ("workload", |d| workload(&d.asked.workload).to_owned()),
@@ -36,10 +44,11 @@ const SAME: [Field; 9] = [
     }),
     ("timeout", |d| format!("{} ms", d.asked.timeout_ms)),
     ("replay_host", |d| d.asked.replay_host.to_string()),
-    ("sending", |d| sending(&d.asked.sending)),
+    ("sending", |d| sending(d)),
     ("objective", |d| {
-        let objective = d.objective.as_ref();
-        let said = objective.map(|o| format!("p{}={} ms", o.percentile, o.limit_ms));
+        let said = d
+            .objective
+            .map(|o| format!("p{}={} ms", o.percentile, o.limit_ms));
         or_none(said.as_ref())
     }),
 ];
@@ -57,10 +66,13 @@ fn or_none(value: Option<&String>) -> String {
     value.map_or_else(|| "none".to_owned(), Clone::clone)
 }
 
-fn sending(sending: &Sending) -> String {
-    let connections = match sending.keep_alive {
-        true => "kept connections",
-        false => "a connection a request",
+fn sending(question: &Question<'_>) -> String {
+    let sending = &question.asked.sending;
+    let connections = match (question.of, sending.keep_alive) {
+        // Whether a share's connections are known is the share's matter.
+        (Of::Group, _) => "the recording",
+        (Of::Runs, true) => "kept connections",
+        (Of::Runs, false) => "a connection a request",
     };
     let additions = sending.additions();
     additions.map_or(connections.to_owned(), |more| {
@@ -68,10 +80,37 @@ fn sending(sending: &Sending) -> String {
     })
 }
 
+/// What all generators of a group must be asked alike, in words.
+pub fn in_words(asked: &Asked, objective: Option<LatencyObjective>) -> String {
+    let question = Question {
+        asked,
+        objective,
+        of: Of::Group,
+    };
+    let words = SAME.map(|(field, value)| format!("{field} {}", value(&question)));
+    words.join(", ")
+}
+
+fn question(document: &Document, of: Of) -> Question<'_> {
+    Question {
+        asked: &document.asked,
+        objective: objective(document),
+        of,
+    }
+}
+
+/// The objective, without what became of it.
+pub fn objective(document: &Document) -> Option<LatencyObjective> {
+    document.objective.as_ref().map(|o| LatencyObjective {
+        percentile: o.percentile,
+        limit_ms: o.limit_ms,
+    })
+}
+
 /// Why two runs are not of the same thing, a line for each field.
 pub fn different(first: (&str, &Document), other: (&str, &Document), of: Of) -> Option<String> {
     let differs = |(field, value): &Field| {
-        let (of_first, of_other) = (value(first.1), value(other.1));
+        let (of_first, of_other) = (value(&question(first.1, of)), value(&question(other.1, of)));
         (of_first != of_other).then(|| {
             format!(
                 "{field} differs: {of_first} in {}, {of_other} in {}; merge runs that were asked the same",

@@ -1,6 +1,6 @@
 //! Documents of `load --json`, merged.
 
-use super::asked::{Of, different, together};
+use super::asked::{Of, different, objective, together};
 use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
 use super::{Input, all};
@@ -14,7 +14,6 @@ use crate::commands::load::{ended, no_answer, show};
 use crate::{Failure, output};
 use jiff::Timestamp;
 use load::{MAX_NAMES, Outcome};
-use run::LatencyObjective;
 use run::load::{Document, Generator, Part, SCHEMA, State};
 use serde_json::Value;
 use small_sort::SmallSort;
@@ -207,10 +206,7 @@ pub fn summed(mut all: Vec<One>, limits: &[Limit], of: Of) -> Result<Merged, Str
     let documents: Vec<&Document> = all.iter().map(|one| &one.document).collect();
     let judged = Judged {
         asked: &together(&documents, outcome.window().as_secs_f64()),
-        objective: documents[0].objective.as_ref().map(|o| LatencyObjective {
-            percentile: o.percentile,
-            limit_ms: o.limit_ms,
-        }),
+        objective: objective(documents[0]),
         limits,
         recording: documents.iter().any(|d| d.recorded.is_some()),
         doubt: never_together(&due),
@@ -231,7 +227,7 @@ pub fn summed(mut all: Vec<One>, limits: &[Limit], of: Of) -> Result<Merged, Str
     document.warnings = sentences.chain(of_sum).chain(of_each(&all)).collect();
     document.merged = parts;
     Ok(Merged {
-        broken_off: broken_off(&all),
+        broken_off: broken_off(&all, of),
         document,
         outcome,
         notes,
@@ -285,7 +281,7 @@ fn state(documents: &[&Document]) -> State {
     }
 }
 
-fn broken_off(all: &[One]) -> Option<String> {
+fn broken_off(all: &[One], of: Of) -> Option<String> {
     let said = all.iter().filter_map(|one| {
         let what = match one.document.state {
             State::Done => return None,
@@ -295,7 +291,11 @@ fn broken_off(all: &[One]) -> Option<String> {
         Some(format!("{}: {what}", one.name))
     });
     let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| format!("{}; run it again or leave it out", said.join("; ")))
+    let remedy = match of {
+        Of::Runs => "run it again or leave it out",
+        Of::Group => "give all generators another --group to replay the topic again",
+    };
+    (!said.is_empty()).then(|| format!("{}; {remedy}", said.join("; ")))
 }
 
 /// A generator that was too late for itself is so in the sum, and the sum may have a p99 where its parts had none.

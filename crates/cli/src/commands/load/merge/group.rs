@@ -7,11 +7,11 @@ use crate::commands::load::assertions::Limit;
 use crate::commands::topic;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use kafka::{Address, Cluster, Ending, Entry, Finished, Ready, Run, runs};
+use kafka::{Address, Cluster, Ending, Entry, Finished, KafkaError, Latest, Ready, Run};
 use run::load::{GeneratorEnding, Group, GroupGenerator};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// After the last recorded instant: for the last answers, and the way of a result to here.
+/// After the last answer must be there: for the way of a result to here.
 const GRACE: Duration = Duration::from_secs(60);
 /// How often the topic is read while results are missing.
 const EVERY: Duration = Duration::from_secs(1);
@@ -60,19 +60,41 @@ fn complete(
     group: &str,
     signals: &Signals,
 ) -> Result<Run, Failure> {
+    let failed = |e: KafkaError| topic::failure(&e);
+    let none = || {
+        Failure::usage(format!(
+            "the group {group} has no run on {address}; replay with load --replay {address} --group {group}"
+        ))
+    };
+    let mut reading = cluster.reading(&address.results()).map_err(|e| match e {
+        KafkaError::NoTopic { .. } => none(),
+        e => failed(e),
+    })?;
+    let mut latest = Latest::of(group);
+    let mut read = |latest: &mut Latest| {
+        reading.read(|_, message| {
+            // Documents of other groups are large, and are not decoded.
+            if message.key == group.as_bytes()
+                && let Ok(entry) = serde_json::from_slice::<Entry>(&message.value)
+            {
+                latest.take(entry);
+            }
+        })
+    };
     let mut said = Instant::now();
     loop {
-        let run = latest(cluster, address, group)?;
-        let ends = Duration::from_nanos(run.start.at_ns.saturating_add(run.start.span_ns)) + GRACE;
+        read(&mut latest).map_err(failed)?;
+        let run = latest.run.as_ref().ok_or_else(none)?;
+        let ends = Duration::from_nanos(run.start.at_ns.saturating_add(run.start.lasts_ns)) + GRACE;
         let left = (UNIX_EPOCH + ends).duration_since(SystemTime::now());
         let left = left.unwrap_or_default();
-        let over = run.is_complete() || left.is_zero() || signals.received().is_some();
-        if over {
-            return Ok(run);
+        if run.is_complete() || left.is_zero() || signals.received().is_some() {
+            break;
         }
-        if none_is_left(cluster, group, &run)? {
+        if none_is_left(cluster, group, run)? {
             // A result may have been written between the two questions.
-            return latest(cluster, address, group);
+            read(&mut latest).map_err(failed)?;
+            break;
         }
         if said.elapsed() >= EVERY * 5 {
             said = Instant::now();
@@ -85,6 +107,8 @@ fn complete(
         }
         std::thread::sleep(EVERY.min(left));
     }
+    reading.close();
+    latest.run.ok_or_else(none)
 }
 
 /// The generators without a result are no members of the group any more.
@@ -95,23 +119,6 @@ fn none_is_left(cluster: &Cluster, group: &str, run: &Run) -> Result<bool, Failu
     Ok(!missing.any(|member| members.contains(member)))
 }
 
-fn latest(cluster: &Cluster, address: &Address, group: &str) -> Result<Run, Failure> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let read = cluster.read(&address.results(), |_, message| {
-        entries.extend(serde_json::from_slice::<Entry>(&message.value).ok());
-    });
-    match read {
-        Ok(()) => {}
-        Err(kafka::KafkaError::NoTopic { .. }) => {}
-        Err(error) => return Err(topic::failure(&error)),
-    }
-    runs(entries, group).pop().ok_or_else(|| {
-        Failure::usage(format!(
-            "the group {group} has no run on {address}; replay with load --replay {address} --group {group}"
-        ))
-    })
-}
-
 fn described(address: &Address, run: &Run) -> Group {
     let generators: Vec<GroupGenerator> = run
         .start
@@ -119,11 +126,7 @@ fn described(address: &Address, run: &Run) -> Group {
         .iter()
         .map(|member| generator(member, run.of(&member.member)))
         .collect();
-    let lost = generators
-        .iter()
-        .filter(|one| one.ending != GeneratorEnding::Done)
-        .map(|one| one.requests)
-        .sum();
+    let lost = generators.iter().map(|one| one.lost).sum();
     Group {
         name: run.start.group.clone(),
         topic: address.to_string(),
@@ -135,7 +138,9 @@ fn described(address: &Address, run: &Run) -> Group {
 }
 
 fn generator(member: &Ready, finished: Option<&Finished>) -> GroupGenerator {
+    let done = finished.filter(|one| one.ending == Ending::Done);
     GroupGenerator {
+        lost: done.map_or(member.requests(), |one| one.left_out.min(member.requests())),
         generator: member.generator.clone(),
         partitions: member.partitions(),
         requests: member.requests(),
@@ -153,7 +158,11 @@ fn generator(member: &Ready, finished: Option<&Finished>) -> GroupGenerator {
 fn losses(group: &Group) -> Vec<String> {
     let lost = |one: &GroupGenerator| {
         let what = match one.ending {
-            GeneratorEnding::Done => return None,
+            GeneratorEnding::Done if one.lost == 0 => return None,
+            GeneratorEnding::Done => {
+                let why = one.why.as_deref().unwrap_or("it did not say why");
+                format!("left them out ({why}); the group does not replay them")
+            }
             GeneratorEnding::Missing => {
                 "gave no result; what it sent is not counted, and the group does not replay it".to_owned()
             }
@@ -162,13 +171,13 @@ fn losses(group: &Group) -> Vec<String> {
             }
             GeneratorEnding::Failed => {
                 let why = one.why.as_deref().unwrap_or("it did not say why");
-                format!("has no figures ({why}); the group does not replay its requests")
+                format!("has no figures ({why}); the group does not replay what it has claimed")
             }
         };
         let partitions: Vec<String> = one.partitions.iter().map(ToString::to_string).collect();
         Some(format!(
             "{} of {} requests are lost: {} (partitions {}) {what}",
-            one.requests,
+            one.lost,
             group.requests,
             one.generator,
             partitions.join(", ")
@@ -183,7 +192,9 @@ fn with_losses(merged: &mut Merged, group: Group) {
     let document = &mut merged.document;
     let sentences = losses.iter().map(|loss| format!("{loss}."));
     document.warnings.splice(0..0, sentences);
-    if !losses.is_empty() {
+    // What a generator left out of its share is a warning as for a file; where it was interrupted, its document says so.
+    let mut all = group.generators.iter();
+    if all.any(|one| one.ending != GeneratorEnding::Done) {
         document.exit_code = match document.exit_code {
             signal if signal >= 128 => signal,
             _ => 3,
@@ -229,6 +240,7 @@ mod tests {
             run: "1".into(),
             member: member.into(),
             ending,
+            left_out: 3,
             why: why.map(str::to_owned),
             document: None,
         };
@@ -238,25 +250,26 @@ mod tests {
                 run: "1".into(),
                 at_ns: 0,
                 origin_ns: 0,
-                span_ns: 0,
+                lasts_ns: 0,
                 members: vec![ready("1", 0), ready("2", 1), ready("3", 2), ready("4", 3)],
             },
             finished: vec![
-                finished("1", Ending::Done, None),
+                finished("1", Ending::Done, Some("it was interrupted")),
                 finished("2", Ending::Moved, None),
                 finished("3", Ending::Failed, Some("no ports")),
             ],
         };
         let address = Address::parse("kafka://127.0.0.1:1/t").unwrap();
         let group = described(&address, &run);
-        assert_eq!((group.requests, group.lost), (40, 30));
+        assert_eq!((group.requests, group.lost), (40, 33));
         let said = losses(&group);
         let parts = [
+            "3 of 40 requests are lost: web:1 (partitions 0) left them out (it was interrupted)",
             "10 of 40 requests are lost: web:2 (partitions 1) sent nothing",
             "10 of 40 requests are lost: web:3 (partitions 2) has no figures (no ports)",
             "10 of 40 requests are lost: web:4 (partitions 3) gave no result",
         ];
-        assert_eq!(said.len(), 3);
+        assert_eq!(said.len(), 4);
         for (said, part) in said.iter().zip(parts) {
             assert!(said.starts_with(part), "{said}");
         }

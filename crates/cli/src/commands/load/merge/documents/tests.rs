@@ -8,6 +8,7 @@ use load::{LateAnswers, Redirect, StatusChange};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use requests::Request;
+use run::LatencyObjective;
 use run::Sending;
 use run::load::{Asked, AssertionOutcome, Mode};
 
