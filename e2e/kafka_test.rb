@@ -91,8 +91,13 @@ class KafkaTest < PowerbandTest
     kill_kafka(node)
     assert_equal "200", get["/?during"].code, "clients do not wait for Kafka"
     run_kafka(node)
+    await("the record of the time without a broker", of: mirror) { requests_of(url) == 6 }
+    kill_kafka(node)
+    3.times { |number| assert_equal "200", get["/?lost=#{number}"].code }
     mirror.signal(:TERM)
     finished(mirror)
+    assert_match(/--record: 3 requests are not in kafka:/, mirror.err)
+    run_kafka(node)
     assert_equal 6, requests_of(url), mirror.err
     gor = File.join(@dir, "all.gor")
     assert_equal 0, powerband("capture", "convert", url, "--to", "gor", "-o", gor).code
@@ -132,10 +137,14 @@ class KafkaTest < PowerbandTest
       ["load", "http://127.0.0.1:1/", "--replay", "kafka://127.0.0.1:1/t"] => /name one with --group NAME/,
       ["load", "http://127.0.0.1:1/", "--replay", "kafka://u:hunter2@127.0.0.1:1/t", "--group", "g"] => /--kafka-login-file/,
       ["load", "http://127.0.0.1:1/", "--group", "g"] => /--group means nothing here/,
+      ["load", "http://127.0.0.1:1/", "--replay", "kafka://127.0.0.1:1/t", "--group", "g", "--duration", "1s", "-n", "5"] =>
+        /--duration means nothing here: .*\n.*-n means nothing here/,
       ["load", "merge", "kafka://127.0.0.1:1/t"] => /give --group NAME/,
       ["capture", "convert", "x.pbc", "--to", "har", "-o", "kafka://127.0.0.1:1/t"] => /give --to pbc/,
       ["mirror", "--primary", "http://127.0.0.1:1", "--record", "kafka://127.0.0.1:1/t", "--rotate-every", "1h"] =>
-        /leave --rotate-size/
+        /leave --rotate-size/,
+      ["mirror", "--primary", "http://127.0.0.1:1", "--record", "kafka://127.0.0.1:1/t", "--record-limit", "1GiB"] =>
+        /--record-limit is given, and no file is recorded/
     }.each do |words, said|
       ended = powerband(*words)
       assert_equal 2, ended.code, ended.to_s

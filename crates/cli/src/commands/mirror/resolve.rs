@@ -1,5 +1,6 @@
 //! From texts to settings of a mirror: every value checked, every problem reported at once.
 
+use crate::commands::topic;
 use crate::filter_parameters::filter_parameters;
 use crate::listener::address;
 
@@ -418,9 +419,10 @@ impl Reading<'_> {
         }
         let record_limit = self.given("record_limit", None, record_limit);
         let limited = self.layers.one("record_limit", None).is_some();
-        if record.is_none() && shadow_log.is_none() && limited {
+        let recorded = record.as_deref().filter(|r| topic::named(r).is_none());
+        if recorded.is_none() && shadow_log.is_none() && limited {
             self.problems.push(Problem::with(
-                "--record-limit is given, and nothing is recorded",
+                "--record-limit is given, and no file is recorded",
                 "name a file with --record or --shadow-log",
             ));
         }
