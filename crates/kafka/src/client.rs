@@ -111,8 +111,7 @@ impl Cluster {
             if self.counted(topic)?.is_some_and(|(_, led)| led) {
                 return Ok(());
             }
-            self.runtime
-                .block_on(tokio::time::sleep(Duration::from_millis(50)));
+            std::thread::sleep(Duration::from_millis(50));
         }
         Err(KafkaError::Late {
             what: format!("the topic {topic} has no leaders yet"),
