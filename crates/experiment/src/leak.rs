@@ -29,11 +29,10 @@ const VARIABLE: &str = "POWERBAND_SETUP_LEAK";
 const WARMUP: Duration = Duration::from_secs(5);
 /// Longest round.
 const LONGEST_ROUND: Duration = Duration::from_secs(1800);
-/// A leak on an endpoint with fewer requests may leave nothing in one of the rounds, and is then not surely one: five a round are
-/// enough where each leaves something.
-const SELDOM: u64 = 5 * ROUNDS as u64;
-/// Requests of all rounds, at least: one endpoint that is asked often enough.
-pub const LEAST_REQUESTS: u64 = SELDOM;
+/// Of an endpoint with fewer requests, rounds differ too much by chance for most leaks to be surely ones.
+const SELDOM: u64 = 15 * ROUNDS as u64;
+/// Requests of all rounds, at least: where all are of one endpoint, rounds are alike and five of each are enough.
+pub const LEAST_REQUESTS: u64 = 5 * ROUNDS as u64;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

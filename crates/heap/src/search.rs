@@ -1,7 +1,7 @@
 //! The search: groups of what requests left, judged by round, the largest first.
 
 use crate::dump::{Dump, Line};
-use crate::groups::{self, Group, Left};
+use crate::groups::{self, Group, Judged, Left};
 use crate::holders::Holders;
 use crate::log::Log;
 use crate::paths;
@@ -18,6 +18,8 @@ const MOST_SITES: usize = 12;
 const MOST_ENDPOINTS: usize = 12;
 /// What an element takes at least: an array's reference.
 const ELEMENT_BYTES: u64 = 8;
+/// One of so many, or less.
+const FAR_FEWER: u64 = 4;
 
 /// What a search found.
 #[derive(Debug)]
@@ -46,8 +48,11 @@ pub fn search(dump: &Dump, log: &Log, of_application: &dyn Fn(&str) -> bool) -> 
         of_application,
     };
     let by_keeper = groups::by_keeper(dump, &holders, log);
-    let grows = |left: &[Left]| course(&searched.leaving(left)) == Some(Course::Growing);
-    let mut groups = groups::joined(dump, &holders, by_keeper, grows);
+    let judged_alone = |keeper: u32, left: &[Left]| Judged {
+        grows: searched.course(&[keeper], left) == Some(Course::Growing),
+        has_sizes: log.sizes_of(dump.node(keeper).address).is_some(),
+    };
+    let mut groups = groups::joined(dump, &holders, by_keeper, judged_alone);
     groups.extend(searched.without_objects(&groups));
     let mut kept: Vec<Kept> = groups
         .iter()
@@ -95,34 +100,63 @@ impl Searched<'_> {
         let order = self.holders.in_order().iter().copied();
         let old =
             order.filter(|object| self.log.round_of(self.dump.node(*object).made_in).is_none());
-        old.filter(|object| {
-            !known.contains(object) && self.growth(*object).iter().any(|by| *by > 0)
-        })
-        .map(|object| Group {
-            keepers: vec![object],
-            left: Vec::new(),
-        })
-        .collect()
+        old.filter(|object| !known.contains(object) && self.grown(&[*object]).is_some())
+            .map(|object| Group {
+                keepers: vec![object],
+                left: Vec::new(),
+            })
+            .collect()
     }
 
-    /// Elements that one gained in each round.
-    fn growth(&self, object: u32) -> Vec<u64> {
-        let sized = self.log.sizes_of(self.dump.node(object).address);
-        sized.map_or_else(Vec::new, |sized| {
-            let rounds = sized.sizes.windows(2);
-            rounds.map(|two| two[1].saturating_sub(two[0])).collect()
-        })
+    /// Elements that these gained in each round, where the sizes of all are known and any did.
+    fn grown(&self, keepers: &[u32]) -> Option<Vec<u64>> {
+        let mut grown = vec![0_u64; self.log.rounds()];
+        for keeper in keepers {
+            let sized = self.log.sizes_of(self.dump.node(*keeper).address)?;
+            for (grown, two) in grown.iter_mut().zip(sized.sizes.windows(2)) {
+                *grown = grown.saturating_add(two[1].saturating_sub(two[0]));
+            }
+        }
+        grown.iter().any(|by| *by > 0).then_some(grown)
+    }
+
+    /// How what these keep goes on: by the requests that left something, unless the sizes of what keeps it say otherwise.
+    fn course(&self, keepers: &[u32], left: &[Left]) -> Option<Course> {
+        let by_requests = course(&self.leaving(left));
+        if by_requests == Some(Course::Growing) && !self.replaces(keepers, left) {
+            return by_requests;
+        }
+        let by_size = self.grown(keepers).and_then(|grown| course(&grown));
+        match (by_size, by_requests) {
+            (Some(Course::Growing), _) => by_size,
+            (_, Some(Course::Growing)) => Some(Course::Replaced),
+            (_, None) if left.is_empty() => by_size,
+            _ => by_requests,
+        }
+    }
+
+    /// Whether new objects took the places of others: containers of known sizes gained far fewer elements than they keep objects.
+    /// A pair of a hash may be two objects. A new object that took over much from earlier rounds, as a longer copy does, frees nothing.
+    fn replaces(&self, keepers: &[u32], left: &[Left]) -> bool {
+        let mut gained: u64 = 0;
+        for keeper in keepers {
+            let Some(sized) = self.log.sizes_of(self.dump.node(*keeper).address) else {
+                return false;
+            };
+            if let [first, .., last] = sized.sizes.as_slice() {
+                gained = gained.saturating_add(last.saturating_sub(*first));
+            }
+        }
+        let count = |which: fn(&Left) -> bool| left.iter().filter(|one| which(one)).count() as u64;
+        let far_fewer = |few: u64, many: u64| few.saturating_mul(FAR_FEWER) < many;
+        let directly = count(|one| one.directly);
+        far_fewer(gained, directly) && far_fewer(count(|one| one.taken_over), directly)
     }
 
     fn kept(&self, group: &Group) -> Option<Kept> {
         let keeper = *group.keepers.first()?;
         let leaving = self.leaving(&group.left);
-        let grown = self.growth(keeper);
-        let course = match group.left.is_empty() {
-            true => course(&grown),
-            false => course(&leaving),
-        };
-        let course = course?;
+        let course = self.course(&group.keepers, &group.left)?;
         let mut objects = vec![0; self.log.rounds()];
         let mut bytes = vec![0; self.log.rounds()];
         for one in &group.left {
@@ -130,7 +164,7 @@ impl Searched<'_> {
             bytes[one.round] += self.dump.node(one.object).bytes;
         }
         let alone = group.keepers.len() == 1;
-        if alone {
+        if let Some(grown) = self.grown(&group.keepers).filter(|_| alone) {
             let each = self.element_bytes(keeper);
             for (bytes, by) in bytes.iter_mut().zip(&grown) {
                 *bytes = bytes.saturating_add(by.saturating_mul(each));

@@ -81,6 +81,98 @@ fn an_array_of_numbers_grows_without_objects() {
     assert!(numbers.endpoints.is_empty());
 }
 
+/// What is found of `Shop`, whose one container has these sizes and keeps the objects of these rounds, and these those of the rounds `below`.
+fn container(sizes: [u64; 7], rounds: &[usize], below: &[usize]) -> Found {
+    let address = |number: usize| format!("0x{:x}", 0x1000 + number * 0x28);
+    let made = |number: usize, round: usize, held: &str| {
+        format!(
+            "{{\"address\":\"{}\",\"type\":\"OBJECT\",\"file\":\"shop.rb\",\"line\":3,\"generation\":{},\"references\":[{held}],\"memsize\":40}}\n",
+            address(number),
+            (round + 1) * 10_000 + number
+        )
+    };
+    let mut objects = String::new();
+    for (number, round) in rounds.iter().enumerate() {
+        let below = (number..below.len()).step_by(rounds.len());
+        let held: Vec<String> = below
+            .map(|one| format!("\"{}\"", address(rounds.len() + one)))
+            .collect();
+        objects += &made(number, *round, &held.join(","));
+    }
+    for (number, round) in below.iter().enumerate() {
+        objects += &made(rounds.len() + number, *round, "");
+    }
+    let held: Vec<String> = (0..rounds.len())
+        .map(|number| format!("\"{}\"", address(number)))
+        .collect();
+    let dump = format!(
+        "{{\"type\":\"ROOT\",\"root\":\"vm\",\"references\":[\"0x10\"]}}\n\
+         {{\"address\":\"0x10\",\"type\":\"CLASS\",\"name\":\"Shop\",\"references\":[\"0x20\"]}}\n\
+         {{\"address\":\"0x20\",\"type\":\"HASH\",\"size\":{},\"references\":[{}],\"memsize\":800}}\n{objects}",
+        sizes[6],
+        held.join(",")
+    );
+    let mut log = String::new();
+    for (boundary, size) in sizes.iter().enumerate() {
+        let first = (boundary + 1) * 10_000;
+        log += &format!("[\"boundary\",{first}]\n[\"size\",{boundary},\"Hash\",32,{size}]\n");
+        let requests = 0..if boundary < 6 { 1_000 } else { 0 };
+        log.extend(
+            requests.map(|request| format!("[\"request\",{},\"a\"]\n", first + request + 1)),
+        );
+    }
+    search(
+        &Dump::read(dump.as_bytes()).unwrap(),
+        &Log::read(log.as_bytes()).unwrap(),
+        &|_| true,
+    )
+}
+
+/// Twenty objects of each round.
+fn of_each_round() -> Vec<usize> {
+    (0..120).map(|number| number / 20).collect()
+}
+
+#[test]
+fn a_container_that_does_not_grow_replaces_its_entries() {
+    let found = container([10_000; 7], &of_each_round(), &[]);
+    assert!(found.leaks.is_empty());
+    assert_eq!(found.others[0].retained.course, Course::Replaced);
+    // What each entry was made with goes with it.
+    let found = container([10_000; 7], &of_each_round(), &of_each_round());
+    assert!(found.leaks.is_empty());
+    let few_more = [10_000, 10_010, 10_011, 10_011, 10_012, 10_012, 10_012];
+    assert!(container(few_more, &of_each_round(), &[]).leaks.is_empty());
+}
+
+#[test]
+fn a_container_that_grows_leaks() {
+    // A pair of new objects is one element.
+    let grows = [100, 110, 120, 130, 140, 150, 160];
+    assert_eq!(container(grows, &of_each_round(), &[]).leaks.len(), 1);
+    // So many that five are added and the rest replaced: it grows all the same.
+    let slowly = [1_000, 1_005, 1_010, 1_015, 1_020, 1_025, 1_030];
+    let many: Vec<usize> = (0..600).map(|number| number / 100).collect();
+    assert_eq!(container(slowly, &many, &[]).leaks.len(), 1);
+}
+
+#[test]
+fn entries_that_take_over_what_they_replace_leak() {
+    let of_earlier = &of_each_round()[..100];
+    let found = container([10_000; 7], &[5; 20], of_earlier);
+    assert_eq!(found.leaks.len(), 1, "{found:?}");
+}
+
+#[test]
+fn an_array_of_numbers_leaks_with_a_few_objects_in_it() {
+    let grows = [100, 110, 120, 130, 140, 150, 160];
+    for rounds in [&[2][..], &[0, 1, 2, 3, 4], &[0; 30]] {
+        let found = container(grows, rounds, &[]);
+        assert_eq!(found.leaks.len(), 1, "{rounds:?}");
+        assert_eq!(found.leaks[0].retained.course, Course::Growing);
+    }
+}
+
 #[test]
 fn caches_are_no_leaks() {
     let others = name(found().others, &HashMap::new());
@@ -153,11 +245,14 @@ proptest! {
             }
         }
         let left = reached.iter().skip(1).filter(|reached| **reached).count();
-        prop_assert_eq!(left_of_each_round(&holds), vec![left as u64; 6]);
+        prop_assert_eq!(left_of_each_round(&holds), vec![(left * COPIES) as u64; 6]);
     }
 }
 
-/// What the search says is left of each of six rounds, of which every one makes a copy of these objects.
+/// So many requests of a round make a copy each: of fewer a leak is not surely one.
+const COPIES: usize = 5;
+
+/// What the search says is left of each of six rounds, of which every request makes a copy of these objects.
 fn left_of_each_round(holds: &[Vec<usize>]) -> Vec<u64> {
     let size = holds.len();
     let shifted = |copy: usize| {
@@ -174,7 +269,7 @@ fn left_of_each_round(holds: &[Vec<usize>]) -> Vec<u64> {
         })
     };
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
-    for copy in 0..6 {
+    for copy in 0..6 * COPIES {
         for (index, held) in shifted(copy).enumerate() {
             match index {
                 0 => all[0].extend(held),
@@ -184,13 +279,18 @@ fn left_of_each_round(holds: &[Vec<usize>]) -> Vec<u64> {
     }
     let mut lines: Vec<String> = heap_of(&all).lines().map(str::to_owned).collect();
     for (index, line) in lines.iter_mut().enumerate().skip(2) {
-        let round = (index - 2) / (size - 1);
-        *line = line.replace("\"generation\":1", &format!("\"generation\":{}", 1 + round));
+        let copy = (index - 2) / (size - 1);
+        *line = line.replace("\"generation\":1", &format!("\"generation\":{}", 1 + copy));
     }
-    let log: String = (0..6)
-        .map(|round| format!("[\"boundary\",{0}]\n[\"request\",{0},\"a\"]\n", 1 + round))
-        .collect();
-    let log = Log::read(format!("{log}[\"boundary\",7]\n").as_bytes()).unwrap();
+    let mut log = String::new();
+    for copy in 0..6 * COPIES {
+        if copy % COPIES == 0 {
+            log += &format!("[\"boundary\",{}]\n", 1 + copy);
+        }
+        log += &format!("[\"request\",{},\"a\"]\n", 1 + copy);
+    }
+    log += &format!("[\"boundary\",{}]\n", 1 + 6 * COPIES);
+    let log = Log::read(log.as_bytes()).unwrap();
     let found = search(
         &Dump::read(lines.join("\n").as_bytes()).unwrap(),
         &log,

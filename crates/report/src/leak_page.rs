@@ -221,7 +221,7 @@ fn worded(course: Course) -> &'static str {
     match course {
         Course::Growing => "a leak",
         Course::Filling => "a cache that fills",
-        Course::Replaced => "a cache that drops its oldest entries",
+        Course::Replaced => "a cache that drops old entries",
         Course::Undecided => "not decided: too few requests left something",
     }
 }

@@ -77,7 +77,7 @@ pub enum Course {
     Growing,
     /// Later rounds leave fewer: a cache that fills.
     Filling,
-    /// Of earlier rounds less is left: a cache that drops its oldest entries.
+    /// Of earlier rounds less is left, or what keeps them does not grow: a cache that drops old entries.
     Replaced,
     /// Too few requests left something.
     Undecided,
