@@ -32,9 +32,7 @@ ROUNDS.times do |round|
   log << ["boundary", collections]
   log << ["size", round, "Array", ADDRESSES[:ids], 100 + (round * 10)]
   REQUESTS.times do |request|
-    collections += 1
     shows = request.even?
-    log << ["request", collections, shows ? "shop#show" : "shop#index"]
     if shows
       text = made.call("STRING", :string, 8, collections)
       seen << made.call("HASH", :hash, 7, collections, [text])
@@ -42,6 +40,8 @@ ROUNDS.times do |round|
     # Of this cache only the latest twenty entries are left, of the other one only the first three rounds made any.
     recent << made.call("STRING", :string, 20, collections) if round >= 4
     views << made.call("STRING", :string, 30, collections) if round < 3
+    collections += 1
+    log << ["request", collections, shows ? "shop#show" : "shop#index"]
   end
   collections += 3
 end

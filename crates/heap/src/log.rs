@@ -11,8 +11,9 @@ use std::io::BufRead;
 /// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Number of collections when it began; what is made from then on until the next one begins is its own.
-    pub from: u64,
+    /// Number of collections after it ended; what is made from the end of the one before it until then is its own: the server makes
+    /// its environment before the application is called.
+    pub until: u64,
     /// Number of its endpoint's name.
     pub endpoint: u32,
 }
@@ -22,7 +23,7 @@ pub struct Request {
 pub struct Log {
     /// Number of collections at the beginning of the first round and at the end of each.
     boundaries: Vec<u64>,
-    /// By their beginning.
+    /// By their end.
     requests: Vec<Request>,
     endpoints: Strings,
     /// By address: sizes at each boundary, of what was there at all of them.
@@ -65,14 +66,14 @@ impl Log {
             Line::Boundary(word, collections) if word == "boundary" => {
                 self.boundaries.push(collections);
             }
-            Line::Request(word, from, endpoint) if word == "request" => {
+            Line::Request(word, until, endpoint) if word == "request" => {
                 let endpoint = self.endpoints.number(&endpoint);
                 // Collections are only ever more; what says otherwise is damaged, and would spoil the order.
-                let from = self
+                let until = self
                     .requests
                     .last()
-                    .map_or(from, |last| last.from.max(from));
-                self.requests.push(Request { from, endpoint });
+                    .map_or(until, |last| last.until.max(until));
+                self.requests.push(Request { until, endpoint });
             }
             Line::Size(word, boundary, kind, address, size) if word == "size" => {
                 self.size(boundary, kind, address, size);
@@ -111,14 +112,14 @@ impl Log {
         (round < self.rounds()).then_some(round)
     }
 
-    /// The request in whose time something was made, by its place.
+    /// The request in whose time something was made, by its place. What is made after the last one of a round is of none.
     pub fn request_of(&self, made_in: u64) -> Option<usize> {
-        let begun = self
+        let place = self
             .requests
-            .partition_point(|request| request.from <= made_in);
-        let request = begun.checked_sub(1)?;
-        let same_round = self.round_of(self.requests[request].from) == self.round_of(made_in);
-        same_round.then_some(request)
+            .partition_point(|request| request.until <= made_in);
+        let request = self.requests.get(place)?;
+        let same_round = self.round_of(request.until) == self.round_of(made_in);
+        same_round.then_some(place)
     }
 
     pub fn request(&self, place: usize) -> Request {
@@ -129,7 +130,7 @@ impl Log {
     pub fn requests_by_round(&self) -> Vec<u64> {
         let mut counts = vec![0; self.rounds()];
         for request in &self.requests {
-            if let Some(round) = self.round_of(request.from) {
+            if let Some(round) = self.round_of(request.until) {
                 counts[round] += 1;
             }
         }
@@ -139,7 +140,7 @@ impl Log {
     /// Names of endpoints with the requests of each in the rounds.
     pub fn endpoints(&self) -> Vec<(&str, u64)> {
         let mut counts = vec![0; self.endpoints.all().len()];
-        let within = |request: &&Request| self.round_of(request.from).is_some();
+        let within = |request: &&Request| self.round_of(request.until).is_some();
         for request in self.requests.iter().filter(within) {
             counts[request.endpoint as usize] += 1;
         }
@@ -174,7 +175,7 @@ mod tests {
 ["boundary",16]
 ["size",1,"Array",4096,120]
 ["size",1,"String",8192,70]
-["request",17,"shop#show"]
+["request",18,"shop#show"]
 ["request",20,""]
 ["boundary",25]
 ["size",2,"Array",4096,140]
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(log.rounds(), 2);
         let rounds: Vec<_> = [9, 10, 15, 16, 24, 25].map(|at| log.round_of(at)).into();
         assert_eq!(rounds, [None, Some(0), Some(0), Some(1), Some(1), None]);
-        let requests: Vec<_> = [10, 11, 12, 15, 16, 17, 19, 20]
+        let requests: Vec<_> = [9, 10, 11, 12, 15, 16, 17, 18, 19, 20]
             .map(|at| log.request_of(at))
             .into();
         assert_eq!(
@@ -195,11 +196,13 @@ mod tests {
                 None,
                 Some(0),
                 Some(1),
-                Some(1),
+                None,
                 None,
                 Some(2),
                 Some(2),
-                Some(3)
+                Some(3),
+                Some(3),
+                None
             ]
         );
         assert_eq!(log.requests_by_round(), [2, 2]);

@@ -287,7 +287,7 @@ fn left_of_each_round(holds: &[Vec<usize>]) -> Vec<u64> {
         if copy % COPIES == 0 {
             log += &format!("[\"boundary\",{}]\n", 1 + copy);
         }
-        log += &format!("[\"request\",{},\"a\"]\n", 1 + copy);
+        log += &format!("[\"request\",{},\"a\"]\n", 2 + copy);
     }
     log += &format!("[\"boundary\",{}]\n", 1 + 6 * COPIES);
     let log = Log::read(log.as_bytes()).unwrap();

@@ -6,8 +6,9 @@ require_relative "leak_sizes"
 module Powerband
   class Setup
     # An application in which `powerband leak` looks for a leak, in a server that serves nobody else. Ruby notes where each
-    # object is made and in which collection's time; one collection before each request therefore says which request made it
-    # (contract/setup-v1.md). Requests with the token of the program that started the server are its questions.
+    # object is made and in which collection's time; one collection after each request therefore says which request made it,
+    # or the server for it before its call (contract/setup-v1.md). Requests with the token of the program that started the
+    # server are its questions.
     class Leak
       HEADER = "HTTP_X_POWERBAND_LEAK"
       # Finalizers of one collection let go of what the next one frees.
@@ -36,12 +37,11 @@ module Powerband
       def serve(env)
         return @app.call(env) unless @log
 
-        GC.start(full_mark: false)
-        made_from = GC.count
         begin
           response = @app.call(env)
         ensure
-          note("request", made_from, Native.endpoint(env, response).to_s)
+          GC.start(full_mark: false)
+          note("request", GC.count, Native.endpoint(env, response).to_s)
         end
       end
 
@@ -68,6 +68,8 @@ module Powerband
         folder = Powerband.config.user_folder.made
         @dump_path, log_path = %w[dump jsonl].map { |kind| File.join(folder, "leak-#{Process.pid}.#{kind}") }
         @log = File.open(log_path, Report::NEW, 0o600)
+        # Compaction would give objects other addresses than those under which sizes are noted and names are asked for.
+        GC.auto_compact = false if GC.respond_to?(:auto_compact=)
         ObjectSpace.trace_object_allocations_start
         boundary.merge(file: log_path)
       end
@@ -85,8 +87,6 @@ module Powerband
       def finish
         boundary
         ObjectSpace.trace_object_allocations_stop
-        # GC.compact of another thread would give objects other addresses than those that are asked for later.
-        GC.auto_compact = false if GC.respond_to?(:auto_compact=)
         File.open(@dump_path, Report::NEW, 0o600) { |file| ObjectSpace.dump_all(output: file) }
         ObjectSpace.trace_object_allocations_clear
         { file: @dump_path }
