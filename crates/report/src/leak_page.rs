@@ -46,7 +46,7 @@ fn one(sheet: &mut Sheet, leak: &Retained, most: usize) {
             rate(&leak.bytes_per_thousand, &small_bytes)
         ),
     );
-    sheet.labelled("Endpoint     ", &endpoints(&leak.endpoints, most));
+    sheet.labelled("Endpoint     ", &endpoints(leak, most));
     if let Some(at) = made_at(&leak.sites) {
         sheet.labelled("Made at      ", &at);
     }
@@ -95,10 +95,14 @@ fn rate(rate: &Rate, written: &dyn Fn(f64) -> String) -> String {
     }
 }
 
-fn endpoints(endpoints: &[Endpoint], most: usize) -> String {
+fn endpoints(leak: &Retained, most: usize) -> String {
+    let endpoints: &[Endpoint] = &leak.endpoints;
     if endpoints.is_empty() {
-        return "not known: what grows holds no objects of its own, such as an array of numbers."
-            .to_owned();
+        return match leak.sites.is_empty() {
+            true => "not known: what grows holds no objects of its own, such as an array of numbers.",
+            false => "not known: the objects were made after the last request of a round, such as by a thread in the background.",
+        }
+        .to_owned();
     }
     let each = endpoints.iter().take(most).map(|one| {
         let share = one.leaving as f64 / one.requests.max(1) as f64;
@@ -125,7 +129,7 @@ fn named(endpoint: &str) -> &str {
 /// What keeps them, in a few words.
 fn title(path: &[Step]) -> String {
     let named = path.iter().rposition(|step| step.name.is_some());
-    let from = named.map_or(path.len().saturating_sub(1), |at| at - 1);
+    let from = named.map_or(path.len().saturating_sub(1), |at| at.saturating_sub(1));
     let mut steps = path[from..].iter();
     let first = steps
         .next()
@@ -305,6 +309,29 @@ mod tests {
             title(&[step("root vm", None), step("Array", None)]),
             "Array"
         );
+        assert_eq!(title(&[step("Hash", Some("$seen"))]), "$seen of Hash");
         assert_eq!(title(&[]), "");
+    }
+
+    #[test]
+    fn why_no_endpoint_is_known_depends_on_whether_objects_are() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/leak");
+        let text = std::fs::read_to_string(format!("{folder}/keeping.json")).unwrap();
+        let document: Document = serde_json::from_str(&text).unwrap();
+        let mut leaks = document.leaks;
+        leaks
+            .iter_mut()
+            .for_each(|leak| leak.endpoints = Vec::new());
+        let said = leaks.iter().map(|leak| {
+            let said = endpoints(leak, SHOWN);
+            (
+                leak.sites.is_empty(),
+                said.contains("holds no objects"),
+                said.contains("a thread in the background"),
+            )
+        });
+        let mut said: Vec<_> = said.collect();
+        said.sort_unstable();
+        assert_eq!(said, [(false, false, true), (true, true, false)]);
     }
 }
