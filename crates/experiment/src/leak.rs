@@ -15,6 +15,7 @@ use crate::server_kind::ServerKind;
 use crate::trial::{Begun, Driver, Ended, Serving, WarmupLength, pages, with_server};
 use crate::{discard, flights, layout};
 use door::Door;
+use flight::is_of_application;
 use heap::{Dump, HeapError, Log, ROUNDS};
 use run::Settings;
 use run::leak::{Answer, Asked, Class, Document, Retained, SCHEMA};
@@ -162,7 +163,10 @@ fn searched(
         others: seen.others,
         seldom: seen.seldom,
         alive: seen.alive,
-        warnings: bench.sender.warnings(),
+        warnings: too_few(requests, question.requests)
+            .into_iter()
+            .chain(bench.sender.warnings())
+            .collect(),
     })
 }
 
@@ -178,6 +182,17 @@ fn sentence(answer: Answer, leaks: usize, requests: u64) -> String {
         }
         Answer::Undecided => format!("{of} in {ROUNDS} rounds are too few to find a leak."),
     }
+}
+
+/// A warning where the application was asked less often than was wanted.
+fn too_few(requests: u64, wanted: u64) -> Option<String> {
+    (requests < wanted).then(|| {
+        format!(
+            "{} of {wanted} reached the application: each round ends after {} min, and requests that the server answers by itself are not counted.",
+            run::counted(requests, "request"),
+            LONGEST_ROUND.as_secs() / 60
+        )
+    })
 }
 
 /// The settings with one process and one thread: what is made while one request runs is then its own.
@@ -235,13 +250,13 @@ impl Search<'_> {
 
     fn step(&self, round: u64, begun: Instant) {
         let left = ROUNDS as f64 - round as f64;
-        // The dump takes about as long as a round; before the first has ended, nothing is known.
-        let a_round = begun.elapsed().as_secs_f64() / round.max(1) as f64;
+        // Before the first has ended, nothing is known. The dump takes about as long as a round.
+        let a_round = (round > 0).then(|| begun.elapsed().as_secs_f64() / round as f64);
         self.watcher.on(Event::Step {
             what: "rounds of requests",
             number: round as u32 + 1,
             of: ROUNDS as u32 + 1,
-            left_s: a_round * (left + 1.0),
+            left_s: a_round.map(|a_round| a_round * (left + 1.0)),
         });
     }
 
@@ -257,8 +272,9 @@ impl Search<'_> {
         self.watcher.on(Event::Phase("reading the dump"));
         let log = Log::read(opened(&files.log)?).map_err(|e| unread(&files.log, &e))?;
         let dump = Dump::read(opened(&files.dump)?).map_err(|e| unread(&files.dump, &e))?;
-        let own = format!("{}/", self.experiment.app_dir.display());
-        let found = heap::search(&dump, &log, &|file| is_own(file, &own));
+        let own = roots(&self.experiment.app_dir);
+        let is_own = |file: &str| own.iter().any(|root| is_of_application(file, root));
+        let found = heap::search(&dump, &log, &is_own);
         let mut names = self
             .ask(&format!("/names?{}", heap::unnamed(&found.leaks)))?
             .names;
@@ -285,14 +301,11 @@ impl Search<'_> {
     }
 }
 
-/// Whether a file is the application's own, and not of a gem that is installed below it. Servers load some by a name relative to
-/// the folder that they start in, which is the application's; Ruby's own code is named in angle brackets.
-fn is_own(file: &str, own: &str) -> bool {
-    let below = match file.starts_with('/') {
-        true => file.strip_prefix(own),
-        false => (!file.starts_with('<')).then_some(file),
-    };
-    below.is_some_and(|below| !format!("/{below}").contains("/gems/"))
+/// The folder as it is named, and as Ruby names it where a link leads to it: `require` resolves links, and `load` does not.
+fn roots(app_dir: &Path) -> Vec<String> {
+    let canonical = app_dir.canonicalize().ok();
+    let named = [Some(app_dir.to_owned()), canonical].into_iter().flatten();
+    named.map(|folder| folder.display().to_string()).collect()
 }
 
 fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
@@ -327,13 +340,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gems_below_the_application_are_not_its_own() {
-        let is_own = |file| is_own(file, "/srv/shop/");
-        assert!(is_own("/srv/shop/app/models/order.rb") && is_own("config.ru"));
-        assert!(!is_own(
-            "/srv/shop/vendor/bundle/ruby/3.3.0/gems/i18n-1.14/lib/i18n.rb"
-        ));
-        assert!(!is_own("/srv/shopkeeper/app.rb") && !is_own("<internal:kernel>"));
+    fn an_application_below_a_link_has_both_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let release = folder.path().canonicalize().unwrap().join("release");
+        let current = folder.path().join("current");
+        std::fs::create_dir(&release).unwrap();
+        std::os::unix::fs::symlink(&release, &current).unwrap();
+        let roots = roots(&current);
+        for root in [&current, &release] {
+            let file = root.join("app.rb").display().to_string();
+            let is_own = roots.iter().any(|root| is_of_application(&file, root));
+            assert!(is_own, "{file} of {roots:?}");
+        }
     }
 
     #[test]
@@ -351,6 +369,13 @@ mod tests {
             assert!(user.join("7.flight").exists());
             assert_eq!(here.join("leak-7.dump").exists(), keep);
         }
+    }
+
+    #[test]
+    fn fewer_requests_than_were_wanted_are_a_warning() {
+        assert_eq!(too_few(600, 600), None);
+        let said = too_few(120, 600).unwrap();
+        assert!(said.starts_with("120 requests of 600 reached"), "{said}");
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub enum Event<'a> {
         /// Parts in all.
         of: u32,
         /// Seconds until the end, as far as is known.
-        left_s: f64,
+        left_s: Option<f64>,
     },
     /// A prediction met what came.
     Scored {

@@ -37,7 +37,7 @@ mod totals;
 mod unrecorded;
 mod window;
 
-pub use application::application_of;
+pub use application::{application_of, is_of_application};
 pub use call::{Call, CallKind, CallTotals, PerCall};
 pub use collection::{Cause, Collection, CollectionKind, CollectionLog, MajorBy};
 pub use directory::{FileResult, find, read_dir, read_dir_counters};

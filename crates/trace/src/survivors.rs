@@ -1,5 +1,6 @@
 //! Call sites of objects that become old or die young, of several processes together.
 
+use flight::is_of_application;
 use flight::survivors::{Frame, Site, Step, Survivors};
 use small_sort::SmallSort;
 use std::collections::HashMap;
@@ -93,21 +94,11 @@ impl Sites {
         site.steps.iter().find(|step| self.has_line(step))
     }
 
-    /// The innermost step in the application's files: below this root and not in a library that was installed there.
+    /// The innermost step in the files of the application with this root.
     #[must_use]
     pub fn of_application<'a>(&self, site: &'a Site, root: &str) -> Option<&'a Step> {
-        let root = root.trim_end_matches('/');
-        // The rackup file has the path that the server was given.
-        let within = |step: &&Step| {
-            let path = self.frames[step.frame].path.as_str();
-            let rest = match path.starts_with('/') {
-                true => path.strip_prefix(root).filter(|rest| rest.starts_with('/')),
-                false => Some(path),
-            };
-            rest.is_some_and(|rest| !rest.contains("/gems/") && !rest.contains("/vendor/"))
-        };
         let mut steps = site.steps.iter().filter(|step| self.has_line(step));
-        (!root.is_empty()).then(|| steps.find(within)).flatten()
+        steps.find(|step| is_of_application(&self.frames[step.frame].path, root))
     }
 
     /// Not of Ruby's core, of C, or of a text that was evaluated without the name of a file.
@@ -181,6 +172,7 @@ fn most(site: &Site) -> std::cmp::Reverse<(u64, u64, u64)> {
 #[cfg(test)]
 pub(crate) mod samples {
     use super::*;
+    use flight::is_of_application;
     use flight::survivors::{SurvivorsHeader, SurvivorsState};
 
     pub fn frame(path: &str, label: &str) -> Frame {

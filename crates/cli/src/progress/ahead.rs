@@ -37,11 +37,11 @@ impl Ahead {
     }
 
     /// A server of a validation.
-    pub fn server(number: u32, of: u32, left_s: f64, elapsed: Duration) -> Ahead {
+    pub fn server(number: u32, of: u32, left_s: Option<f64>, elapsed: Duration) -> Ahead {
         Ahead {
             what: Some(format!("server {number} of {of}")),
             position: (u64::from(number.saturating_sub(1)), u64::from(of)),
-            ends: after(elapsed, left_s),
+            ends: left_s.and_then(|left_s| after(elapsed, left_s)),
         }
     }
 

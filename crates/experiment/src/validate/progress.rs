@@ -51,7 +51,7 @@ impl<'a> ValidationProgress<'a> {
             what,
             number: self.ended + 1,
             of: self.servers,
-            left_s: self.left_s(),
+            left_s: Some(self.left_s()),
         });
     }
 
