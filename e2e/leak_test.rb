@@ -10,22 +10,23 @@ class LeakTest < PowerbandTest
   KEEPING = File.join(APPS, "keeping")
 
   def test_leaks_are_told_from_caches
-    pages = workload("/leak", "/numbers", "/latest", "/pages")
+    pages = workload("/leak", "/paths", "/numbers", "/latest", "/pages", "/seen-at")
     ended = leak("--app", KEEPING, "--workload", pages, "--requests", "1200", "--json")
     assert_equal 1, ended.code, ended.to_s
     document = JSON.parse(ended.out)
     assert_valid_document(ended.out, "leak-v1")
     assert_equal "leak", document["answer"]
     assert_equal 1200, document["requests_by_round"].sum
-    hashes, numbers = document["leaks"].partition { |leak| leak["sites"].any? }
-    assert_equal [1, 1], [hashes.length, numbers.length], ended.to_s
-    assert_kept hashes.first, "Keeping", "SEEN", File.join(KEEPING, "config.ru"), /SEEN << \{/
-    assert_equal ["GET /leak"], hashes.first["endpoints"].map { |endpoint| endpoint["name"] }
-    assert_equal %w[Keeping @numbers], [numbers.first.dig("path", 0, "what"), numbers.first.dig("path", 1, "name")]
-    assert_equal numbers.first["sizes"].sort, numbers.first["sizes"]
-    others = document["others"].to_h { |one| [one["path"].last["name"], one["course"]] }
-    assert_includes [nil, "filling"], others["@pages"], ended.to_s
-    assert_includes [nil, "replaced"], others["@latest"], ended.to_s
+    leaks = by_name(document["leaks"])
+    assert_equal %w[@numbers PATHS SEEN], leaks.keys.sort, ended.to_s
+    assert_kept leaks["SEEN"], "Keeping", "SEEN", File.join(KEEPING, "config.ru"), /SEEN << \{/
+    assert_left_by leaks["SEEN"], "GET /leak"
+    assert_left_by leaks["PATHS"], "GET /paths"
+    assert_equal "Keeping", leaks["@numbers"].dig("path", 0, "what")
+    assert_empty leaks["@numbers"]["sites"]
+    assert_equal leaks["@numbers"]["sizes"].sort, leaks["@numbers"]["sizes"]
+    courses = by_name(document["others"]).slice("@pages", "@latest", "@seen_at").transform_values { |one| one["course"] }
+    assert_equal({ "@pages" => "filling", "@latest" => "replaced", "@seen_at" => "replaced" }, courses, ended.to_s)
     assert_nothing_secret_left
   end
 
@@ -82,6 +83,17 @@ class LeakTest < PowerbandTest
     file = File.join(@dir, "workload.toml")
     File.write(file, paths.map { |path| "[[request]]\nname = \"#{path}\"\npath = \"#{path}\"\n" }.join)
     file
+  end
+
+  def by_name(found)
+    found.to_h { |one| [one["path"].last["name"], one] }
+  end
+
+  # By each request of this endpoint, and by no other.
+  def assert_left_by(leak, name)
+    endpoints = leak["endpoints"]
+    assert_equal [name], endpoints.map { |endpoint| endpoint["name"] }
+    assert_equal(*endpoints.first.values_at("requests", "leaving"))
   end
 
   # Kept by this constant, and made at a line that looks like this.
