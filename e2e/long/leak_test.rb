@@ -46,8 +46,8 @@ class LeakRedmineTest < PowerbandTest
   private
 
   def searched(*words, code:)
-    ended = powerband("leak", "--config", File.join(ROOT, "e2e/redmine.toml"), *words, "--requests", "600", "--json",
-                      "--runs", runs, within: 900)
+    ended = powerband("leak", "--config", File.join(ROOT, "e2e/redmine.toml"), *words, "--requests", "1200", "--seed", "1",
+                      "--json", "--runs", runs, within: 900)
     assert_equal code, ended.code, ended.to_s
     assert_nothing_left_running
     JSON.parse(ended.out)
