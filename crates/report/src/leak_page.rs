@@ -133,7 +133,10 @@ fn title(path: &[Step]) -> String {
     let mut steps = path[from..].iter();
     let first = steps
         .next()
-        .map_or_else(String::new, |step| step.what.clone());
+        .map_or_else(String::new, |step| match (named, &step.name) {
+            (Some(0), Some(name)) => name.clone(),
+            _ => step.what.clone(),
+        });
     steps.fold(first, |title, step| match &step.name {
         Some(name) if is_constant(name) => format!("{title}::{name}"),
         Some(name) => format!("{name} of {title}"),
@@ -309,7 +312,7 @@ mod tests {
             title(&[step("root vm", None), step("Array", None)]),
             "Array"
         );
-        assert_eq!(title(&[step("Hash", Some("$seen"))]), "$seen of Hash");
+        assert_eq!(title(&[step("Hash", Some("$seen"))]), "$seen");
         assert_eq!(title(&[]), "");
     }
 
