@@ -172,7 +172,6 @@ fn most(site: &Site) -> std::cmp::Reverse<(u64, u64, u64)> {
 #[cfg(test)]
 pub(crate) mod samples {
     use super::*;
-    use flight::is_of_application;
     use flight::survivors::{SurvivorsHeader, SurvivorsState};
 
     pub fn frame(path: &str, label: &str) -> Frame {
