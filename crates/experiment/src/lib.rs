@@ -15,6 +15,7 @@ mod budget;
 mod calibrate;
 mod changes;
 mod command_runs;
+mod compared;
 pub mod config;
 mod deciding;
 mod described;

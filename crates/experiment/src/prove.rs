@@ -1,6 +1,6 @@
 //! `advise --prove`: what each suggestion came to, and all that were kept together on fresh blocks.
 
-use crate::arms;
+use crate::compared;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, drop_hopeless, hopeless};
@@ -50,9 +50,9 @@ pub fn settle_age(procedure: &mut Procedure<'_>) {
 pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     if document.comparisons.is_empty() {
-        return arms::conclude(procedure, arms);
+        return compared::conclude(procedure, arms);
     }
-    let found = arms::rows(document, arms);
+    let found = compared::rows(document, arms);
     let mut proof = proof.clone();
     for (tested, arm) in proof.suggestions.iter_mut().zip(&arms[1..]) {
         tested.judged = Some(judged(document, &found, arm, Stage::Compare));
@@ -73,10 +73,10 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
         measure(procedure, &arms[0], arm, taken.len())?;
         all.push(arm.clone());
     }
-    arms::conclude(procedure, &all)?;
+    compared::conclude(procedure, &all)?;
     let document = &mut procedure.store.document;
     if let Some(arm) = &together {
-        let found = arms::rows(document, &all);
+        let found = compared::rows(document, &all);
         proof.together = Some(Together {
             settings: of_kept(&proof, &taken),
             arm: arm.name.clone(),

@@ -7,6 +7,7 @@ use crate::aged::{AgedArm, LateCourse};
 use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
+use crate::feasibility::Feasibility;
 use crate::fleet::Fleet;
 use crate::known::Known;
 use crate::load::Assertion;
@@ -461,17 +462,4 @@ pub struct RequestTime {
     pub io_ms: f64,
     /// Before the application, from `X-Request-Start`; absent where no proxy sets it.
     pub queue_ms: Option<f64>,
-}
-
-/// Whether an arm keeps the limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Feasibility {
-    /// It keeps them: the interval lies within them, or no limit was given.
-    Meets,
-    /// It breaks one: the interval excludes the limit.
-    Breaks,
-    /// The interval includes the limit.
-    Unclear,
 }

@@ -21,6 +21,7 @@ pub mod document;
 pub mod drift;
 pub mod duplex;
 mod environment;
+mod feasibility;
 mod figures;
 mod fleet;
 mod folder;
@@ -61,6 +62,7 @@ pub use command::*;
 pub use counts::{counted, first_of, grouped, keep_busy, sentence_case, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
+pub use feasibility::Feasibility;
 pub use fleet::*;
 /// In a warning about the CPU time of other programs.
 pub const OTHER_PROGRAMS: &str = "other programs took";

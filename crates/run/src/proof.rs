@@ -1,7 +1,7 @@
 //! What `advise` suggests, measured against what runs today.
 
 use crate::change::change_with_interval;
-use crate::document::Feasibility;
+use crate::feasibility::Feasibility;
 use crate::metric::Metric;
 use crate::verdict::{Comparison, Outcome};
 use serde::{Deserialize, Serialize};

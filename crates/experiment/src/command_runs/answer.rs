@@ -2,7 +2,7 @@
 
 use super::judged;
 use super::{hopeless, last_failure, runs};
-use crate::arms::{several, side_by_side};
+use crate::compared::{several, side_by_side};
 use crate::deciding::Measured;
 use crate::error::Stopped;
 use crate::judge::Judging;
