@@ -55,7 +55,8 @@ pub struct Rules {
     pub most_arms: usize,
     /// Trials in all; without it every stage has what it asks for.
     pub trials: Option<u32>,
-    /// Scatter of the log ratios of equal arms, where a pilot or a calibration has shown it.
+    /// Scatter of the log ratios of equal arms in earlier runs. It counts for the number of blocks and for what untried points promise;
+    /// estimates and their errors rest on the trials of this search.
     pub noise: Option<Noise>,
     /// Natural logarithm of the memory limit, so that combinations that would break it are not tried.
     pub log_memory_limit: Option<f64>,

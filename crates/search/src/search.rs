@@ -47,7 +47,7 @@ pub struct Search {
     foreseen: Vec<Foreseen>,
     known: Vec<Known>,
     effects: Vec<Effect>,
-    /// By score, throughput, memory and latency.
+    /// By score, throughput, memory and latency, in this search alone.
     scatter: [Scatter; 4],
     /// How far the configuration that goes on may be behind the best already.
     behind: f64,
@@ -121,12 +121,7 @@ impl Search {
             } else {
                 Vec::new()
             },
-            scatter: [
-                Scatter::of(rules.noise),
-                Scatter::of(rules.noise),
-                Scatter::default(),
-                Scatter::default(),
-            ],
+            scatter: [Scatter::default(); 4],
             space,
             rules,
             seed,

@@ -5,9 +5,55 @@ use search::{
     Ask, Block, Factor, Forbidden, Foreseen, How, Observation, Outcome, Point, Proposals, Rules,
     Search, SearchError, Space, Standing,
 };
+use stats::Noise;
 
 /// More blocks than any search of these spaces has.
 const MANY: usize = 400;
+
+/// Blocks may follow from what earlier searches saw; an estimate never does.
+#[test]
+fn errors_of_effects_rest_on_this_search_alone() {
+    let errors = |noise: Option<f64>| {
+        let knobs = (0..4).map(|_| factor("knob", 2, 0, How::Screened));
+        let space = Space {
+            factors: knobs.collect(),
+            forbidden: Vec::new(),
+        };
+        let rules = Rules {
+            noise: noise.map(|sd| Noise {
+                sd,
+                freedom: Some(10),
+                answers: None,
+            }),
+            ..Rules::default()
+        };
+        let mut search = Search::new(space, Proposals::default(), rules, 3).unwrap();
+        for nth in 0..MANY {
+            match search.ask() {
+                Ask::Done(outcome) => {
+                    let errors = outcome.effects.iter().filter_map(|effect| effect.score);
+                    return errors.map(|score| score.standard_error).collect::<Vec<_>>();
+                }
+                Ask::Block(block) => {
+                    let seen = |place: usize| Observation {
+                        log_throughput: 0.01 * ((7 * nth + 5 * place) % 11) as f64,
+                        log_latency: None,
+                        log_memory: None,
+                        processes: 1,
+                        threads: 5,
+                        standing: Standing::Meets,
+                    };
+                    let told: Vec<_> = (0..block.points.len()).map(|at| Some(seen(at))).collect();
+                    search.tell(&told).unwrap();
+                }
+            }
+        }
+        panic!("{MANY} blocks are no end");
+    };
+    let alone = errors(None);
+    assert_eq!(alone.len(), 4);
+    assert_eq!(errors(Some(1e-4)), alone);
+}
 
 fn factor(name: &str, levels: usize, baseline: usize, how: How) -> Factor {
     Factor {

@@ -6,6 +6,7 @@ use crate::risk::Risk;
 use crate::surrogate::{Spread, Surrogate};
 use crate::{Observation, Point, Standing};
 use small_sort::SmallSort;
+use stats::Scatter;
 
 /// What is expected of a score before any trial; the trials change it.
 const SCORE: Spread = Spread {
@@ -57,12 +58,12 @@ impl Search {
 
     fn beliefs(&self, fit: bool) -> Option<Prospects<'_>> {
         let objective = self.rules.objective;
-        let noise = |nth: usize| self.scatter[nth].variance().0.sqrt();
+        let noise = |scatter: Scatter| scatter.variance().0.sqrt();
         let scores = self.figures(|seen| objective.score(seen));
         let foreseen = self.foreseen.iter().map(|f| (&f.point, f.log_score));
         let foreseen: Vec<(&Point, f64)> = foreseen.collect();
         let usual = Spread {
-            noise: noise(0),
+            noise: noise(self.scatter_of_scores()),
             ..SCORE
         };
         let spread = self.spreads[0].unwrap_or(usual);
@@ -75,7 +76,7 @@ impl Search {
                 .filter_map(|f| Some((&f.point, f.log_memory?)))
                 .collect();
             let usual = Spread {
-                noise: noise(2).clamp(MEMORY_NOISE.0, MEMORY_NOISE.1),
+                noise: noise(self.scatter[2]).clamp(MEMORY_NOISE.0, MEMORY_NOISE.1),
                 ..MEMORY
             };
             let spread = self.spreads[1].unwrap_or(usual);

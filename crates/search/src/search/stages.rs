@@ -9,6 +9,7 @@ use crate::known::joined;
 use crate::race::Race;
 use crate::screen::{Screen, Setting};
 use crate::{Claim, Effect, End, Fate, Found, How, Point, SearchError, Stage, Standing};
+use stats::Scatter;
 
 /// How often a race of neighbours follows the one before, its best arm being another.
 const CLIMBS: u32 = 2;
@@ -286,11 +287,16 @@ impl Search {
         most.min((self.left(stage) / self.shape.race_blocks) as usize)
     }
 
+    /// How a trial's score scatters, by earlier runs too: for plans, never for an estimate.
+    pub(super) fn scatter_of_scores(&self) -> Scatter {
+        self.scatter[0].and(Scatter::of(self.rules.noise))
+    }
+
     /// Blocks of a race of so many arms: on a noisy machine up to twice as many as planned, so that the standard error of a
     /// difference is about the margin, if the trials allow it.
     fn race_blocks(&self, stage: Stage, arms: usize) -> u32 {
         let planned = self.shape.race_blocks;
-        let (variance, _) = self.scatter[0].variance();
+        let (variance, _) = self.scatter_of_scores().variance();
         let wanted = (2.0 * variance / self.rules.margin.powi(2)).ceil() as u32;
         let wanted = wanted.clamp(planned, 2 * planned);
         let left = self.left(stage);
