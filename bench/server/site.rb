@@ -10,27 +10,37 @@ class Site
   # Below any queue: costs are of requests that come alone.
   RATE_PER_S = 150
   TRACE_S = 6
+  START_S = 60
   BINARY = ENV.fetch("POWERBAND_BINARY") { File.expand_path("../../target/release/powerband", __dir__) }
 
   attr_reader :folder
 
   # Gems of `gems` take the place of installed ones. `strict`: a load that a busy machine spoiled ends the program.
   def self.open(name, gems, strict:)
-    site = new(name, gems, strict)
+    site = new(gems, strict)
+    site.start(name)
     yield site
   ensure
     site&.close
   end
 
-  def initialize(name, gems, strict)
+  def initialize(gems, strict)
+    @gems = gems
     @strict = strict
     @folder = Dir.mktmpdir("bench-server-")
     @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
-    environment = gems ? { "GEM_PATH" => "#{gems}:#{Gem.path.join(':')}" } : {}
+  end
+
+  def start(name)
+    environment = @gems ? { "GEM_PATH" => "#{@gems}:#{Gem.path.join(':')}" } : {}
     command = [BINARY, "run", "--flight-dir", "#{folder}/flight", "--", *words(name)]
     @pid = Process.spawn(environment, *command, chdir: __dir__, out: "#{folder}/log", err: %i[child out])
-    sleep 0.1 until answers? || ended?
-    abort "bench/server: #{name} ended: #{File.read("#{folder}/log")}" if ended?
+    deadline = now_s + START_S
+    until answers?
+      abort "bench/server: #{name} ended: #{File.read("#{folder}/log")}" if ended?
+      abort "bench/server: #{name} did not answer within #{START_S} s: #{File.read("#{folder}/log")}" if now_s > deadline
+      sleep 0.1
+    end
   end
 
   # Traces all threads while requests come, once the server is warm.
@@ -49,8 +59,10 @@ class Site
   end
 
   def close
-    Process.kill(:TERM, @pid)
-    Process.wait(@pid)
+    unless @pid.nil? || ended?
+      Process.kill(:TERM, @pid)
+      Process.wait(@pid)
+    end
     FileUtils.remove_entry(folder)
   end
 
@@ -90,5 +102,8 @@ class Site
     false
   end
 
-  def ended? = !Process.wait(@pid, Process::WNOHANG).nil?
+  # A process can be waited for once.
+  def ended? = @ended ||= !Process.wait(@pid, Process::WNOHANG).nil?
+
+  def now_s = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
