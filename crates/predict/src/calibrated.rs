@@ -20,7 +20,7 @@ const US: u64 = 1_000;
 /// What was measured of one version of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Calibrated {
-    /// `puma 6.6.0 on Ruby 3.3.8`; `None` where no version of the server was measured.
+    /// `puma 6.6.0 on Ruby 3.3.8`; `None` where no version of the server was measured, as in a row with 0 requests.
     pub measured_with: Option<String>,
     pub accept_ns: u64,
     pub reactor_ns: u64,
@@ -30,9 +30,13 @@ pub(crate) struct Calibrated {
 
 /// The version that is nearest below this server's, else the oldest.
 pub(crate) fn of(server: &Server) -> Calibrated {
+    nearest(TABLE, server)
+}
+
+fn nearest(table: &str, server: &Server) -> Calibrated {
     let mut words = server.name.split_whitespace();
     let (name, version) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    let mut rows: Vec<Row<'_>> = TABLE.lines().filter_map(Row::of).collect();
+    let mut rows: Vec<Row<'_>> = table.lines().filter_map(Row::of).collect();
     rows.retain(|row| row.server == name);
     rows.sort_by_key(|row| numbers(row.version));
     let below = |row: &&Row<'_>| numbers(row.version) <= numbers(version);
@@ -63,6 +67,7 @@ struct Row<'t> {
     front_us: (u64, u64),
     before: &'t str,
     after: &'t str,
+    requests: u64,
 }
 
 impl<'t> Row<'t> {
@@ -76,7 +81,7 @@ impl<'t> Row<'t> {
             reactor,
             before,
             after,
-            _requests,
+            requests,
         ] = columns[..]
         else {
             return None;
@@ -89,16 +94,15 @@ impl<'t> Row<'t> {
             front_us,
             before,
             after,
+            requests: requests.parse().ok()?,
         })
     }
 
     fn calibrated(&self) -> Calibrated {
         let around = pieces(self.before).zip(pieces(self.after));
         Calibrated {
-            measured_with: Some(format!(
-                "{} {} on Ruby {}",
-                self.server, self.version, self.ruby
-            )),
+            measured_with: (self.requests > 0)
+                .then(|| format!("{} {} on Ruby {}", self.server, self.version, self.ruby)),
             accept_ns: self.front_us.0 * US,
             // Where hardly any connection came by it, its CPU time says nothing of one that does.
             reactor_ns: match self.front_us.1 {
@@ -215,13 +219,46 @@ mod tests {
 
     #[test]
     fn the_nearest_version_below_is_taken() {
-        let with = |name| of(name).measured_with.unwrap();
-        assert!(with("puma 6.6.0").starts_with("puma 6.6.0 "));
-        assert!(with("puma 6.6.9").starts_with("puma 6.6.0 "));
-        assert!(with("puma 99.0.0") >= with("puma 6.6.0"));
-        assert!(with("puma 5.0.0") <= with("puma 6.6.0"));
+        let row = |version, accept| {
+            format!("puma\t{version}\t3.3.8\t{accept}\t40\theld 9\tanswer\t5000\n")
+        };
+        let table = [
+            "# puma\t1\n".to_owned(),
+            row("10.0.0", 30),
+            row("6.6.0", 20),
+            row("6.10.1", 25),
+        ];
+        let of_three = |name| {
+            let found = nearest(&table.concat(), &Server::named(name).unwrap());
+            (found.measured_with.unwrap(), found.accept_ns)
+        };
+        let expected = [
+            ("puma 5.0.0", "6.6.0", 20_000),
+            ("puma 6.6.0", "6.6.0", 20_000),
+            ("puma 6.9.9", "6.6.0", 20_000),
+            ("puma 6.10.2", "6.10.1", 25_000),
+            ("puma 7.0.0", "6.10.1", 25_000),
+            ("puma 11.0.0", "10.0.0", 30_000),
+        ];
+        for (name, version, accept_ns) in expected {
+            let with = format!("puma {version} on Ruby 3.3.8");
+            assert_eq!(of_three(name), (with, accept_ns), "{name}");
+        }
         let unknown = of("passenger");
         assert_eq!((unknown.measured_with, unknown.accept_ns), (None, 60_000));
+    }
+
+    /// What was in use before the table is no measurement.
+    #[test]
+    fn a_row_without_requests_names_no_measurement() {
+        let row = |requests| {
+            let line = format!("puma\t6.6.0\t3.3.8\t30\t40\theld 9\tanswer\t{requests}\n");
+            nearest(&line, &Server::named("puma 6.6.0").unwrap())
+        };
+        let (before, measured) = (row(0), row(1));
+        assert_eq!((before.measured_with, before.accept_ns), (None, 30_000));
+        assert!(measured.measured_with.is_some());
+        assert_eq!(before.around, measured.around);
     }
 
     #[test]
