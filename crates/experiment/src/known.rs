@@ -5,7 +5,7 @@ use crate::described::host_of_run;
 use crate::noise;
 use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
-use run::{Document, Feasibility, Folder, Host, Known, KnownArm, KnownNoise, State, Trial};
+use run::{Document, Feasibility, Folder, Known, KnownArm, KnownNoise, Trial};
 use stats::{Scatter, summary};
 use std::collections::BTreeMap;
 
@@ -32,19 +32,14 @@ pub fn read(
         let folder = Folder::open(path).ok()?;
         let document = folder.read().ok()?;
         let key = RunKey::read(&folder).ok()?;
-        let is_alike = document.state == State::Done
-            && is_same_machine(&document.host, &host)
+        let is_alike = document.has_measured()
+            && document.host.is_same_machine(&host)
             && document.plan.app_dir == experiment.app_dir.display().to_string()
             && is_same(&document.asked, &key);
         is_alike.then_some(document)
     });
     let documents: Vec<Document> = alike.take(MOST_USED).collect();
     of(&documents, experiment)
-}
-
-fn is_same_machine(one: &Host, other: &Host) -> bool {
-    (&one.cpu_model, one.cores, one.effective_cores)
-        == (&other.cpu_model, other.cores, other.effective_cores)
 }
 
 /// What these runs know, the newest first.

@@ -70,6 +70,7 @@ pub use application::check as check_application;
 pub use asserted::asserted;
 pub use bench::Installation;
 pub use changes::crc32 as file_crc32;
+pub use described::host_of_run;
 pub use error::Stopped;
 pub use progress::{Event, Watcher};
 pub use request::{Arm, Experiment, Goal, RatioLimit, Service, WorkloadCommand};

@@ -138,7 +138,21 @@ pub struct ArmRates {
     pub search: RateSearch,
 }
 
+impl Host {
+    /// Whether figures of one can be compared with those of the other.
+    pub fn is_same_machine(&self, other: &Host) -> bool {
+        (&self.cpu_model, self.cores, self.effective_cores)
+            == (&other.cpu_model, other.cores, other.effective_cores)
+    }
+}
+
 impl Document {
+    /// Whether it came to its end, and was no rehearsal, whose trials are too short for figures.
+    pub fn has_measured(&self) -> bool {
+        let rehearsed = self.asked.get("--rehearse");
+        self.state == State::Done && rehearsed.is_some_and(|rehearsed| rehearsed == "false")
+    }
+
     /// Whether the run compares throughput, so that it can miss a difference. `check` judges each limit by its interval instead.
     pub fn compares_throughput(&self) -> bool {
         self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity

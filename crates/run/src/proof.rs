@@ -116,8 +116,11 @@ impl Conclusion {
     }
 }
 
+/// What a change may help, and must not harm.
+const METRICS: [Metric; 3] = [Metric::Capacity, Metric::Memory, Metric::ResponseTime];
+
 impl Judged {
-    /// As [`Conclusion::of`], with the change of each figure.
+    /// As [`Conclusion::of`], with the change of each figure. Where one is missing, the change may be worse there: it is not kept.
     pub fn of(
         figures: &[&Comparison],
         margin: f64,
@@ -136,8 +139,22 @@ impl Judged {
         };
         let mut why: Vec<String> = figures.iter().map(told).collect();
         why.extend((standing == Feasibility::Breaks).then(|| "breaks a limit".to_owned()));
+        let conclusion = Conclusion::of(figures, margin, standing, limits_latency);
+        let missing = METRICS
+            .into_iter()
+            .filter(|metric| figures.iter().all(|figure| figure.metric != *metric));
+        let missing: Vec<String> = missing
+            .map(|metric| format!("no {}", metric.words()))
+            .collect();
+        if missing.is_empty() || conclusion == Conclusion::Refuted {
+            return Judged {
+                conclusion,
+                why: why.join("; "),
+            };
+        }
+        why.push(missing.join(" and "));
         Judged {
-            conclusion: Conclusion::of(figures, margin, standing, limits_latency),
+            conclusion: Conclusion::Undecided,
             why: why.join("; "),
         }
     }

@@ -132,10 +132,14 @@ fn only_runs_that_are_alike_are_taken() {
     };
     on_this_host(|_| ());
     assert_eq!(known_to(&experiment).unwrap().runs, [id]);
-    let unlike: [fn(&mut Document); 4] = [
+    let unlike: [fn(&mut Document); 5] = [
         |document| document.host.cpu_model = "another".to_owned(),
         |document| document.plan.app_dir = "/srv/another".to_owned(),
         |document| document.state = run::State::Interrupted,
+        |document| {
+            let rehearsed = ("--rehearse".to_owned(), "true".to_owned());
+            document.asked.extend([rehearsed]);
+        },
         |document| {
             document
                 .asked

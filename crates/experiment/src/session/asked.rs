@@ -103,7 +103,7 @@ pub(super) fn is_of_same_application(
     experiment: &Experiment,
     key: &RunKey,
 ) -> bool {
-    let now = asked(experiment, key);
+    let now = of_settings(experiment, key);
     OF_THE_APPLICATION
         .iter()
         .all(|name| now.get(*name) == before.get(*name))
@@ -121,8 +121,20 @@ fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
     (!files.is_empty()).then(|| format!("newer files: {named}"))
 }
 
-/// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
+/// What a resumed run must share with its start: its settings and its code.
 pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, String> {
+    let mut asked = of_settings(experiment, key);
+    // A check compares the commits of its revisions.
+    if experiment.revisions.all.is_empty()
+        && let Some(code) = code(&experiment.app_dir)
+    {
+        asked.insert(CODE.to_owned(), key.digest(&code));
+    }
+    asked
+}
+
+/// The settings alone, without a question to git. Values that may be secrets are digests under the run's key.
+fn of_settings(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, String> {
     let hashed = |values: &dyn std::fmt::Debug| key.digest(&format!("{values:?}"));
     let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
     let arms = match &experiment.goal {
@@ -196,12 +208,6 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
             shown(&experiment.revisions.all),
         );
         asked.insert("--assert".to_owned(), shown(&experiment.assertions));
-    }
-    // A check compares the commits of its revisions.
-    if experiment.revisions.all.is_empty()
-        && let Some(code) = code(&experiment.app_dir)
-    {
-        asked.insert(CODE.to_owned(), key.digest(&code));
     }
     // A label names a configuration, and may stand for other values by now.
     asked.insert(

@@ -4,7 +4,7 @@
 use super::candidate::CandidateArm;
 use super::model;
 use crate::request::Arm;
-use run::{Document, KnownArm, Settings};
+use run::{Document, KnownArm, Least, Settings};
 use stats::summary;
 
 /// A configuration that earlier runs measured, with today's in the same run.
@@ -45,7 +45,8 @@ fn over_today(document: &Document) -> Vec<OverToday> {
 }
 
 /// The candidates in the order in which they are worth a trial: those that were better than today's by more than the margin, in at
-/// most half of the places; what the model chose; what it chose although an earlier run found it worse, or beyond a limit.
+/// most half of the places; what the model chose; what it chose although an earlier run found it worse, or beyond a limit. Where the
+/// smallest is wanted, more capacity is no reason: only what broke a limit comes last.
 pub fn candidates(
     document: &Document,
     chosen: Vec<CandidateArm>,
@@ -54,7 +55,12 @@ pub fn candidates(
 ) -> Vec<CandidateArm> {
     let known = over_today(document);
     let margin = 1.0 + document.plan.margin;
-    let better = |one: &&OverToday| one.ratio > margin && !one.breaks && fits(one.settings);
+    let wants_small = matches!(
+        document.plan.objective.least,
+        Some(Least::Memory | Least::Processes)
+    );
+    let better =
+        |one: &&OverToday| !wants_small && one.ratio > margin && !one.breaks && fits(one.settings);
     let better = known.iter().filter(better).map(|one| CandidateArm {
         arm: Arm::of(one.settings),
         because: "better than today's settings in an earlier run",
@@ -64,7 +70,7 @@ pub fn candidates(
         known
             .iter()
             .find(of_arm)
-            .is_some_and(|one| one.breaks || one.ratio * margin < 1.0)
+            .is_some_and(|one| one.breaks || !wants_small && one.ratio * margin < 1.0)
     };
     let mut candidates: Vec<CandidateArm> = better.take(most.div_ceil(2)).collect();
     let (worse, others): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|one| is_worse(&one.arm));
@@ -163,6 +169,26 @@ mod tests {
         assert_eq!(ordered(&document, &[4, 6, 7, 3], 8), [3, 2, 7, 4, 6]);
         assert_eq!(ordered(&document, &[4, 6, 7, 3], 2), [3, 7]);
         assert_eq!(ordered(&document, &[4], 1), [3]);
+    }
+
+    /// The smallest that carries the rate is no worse for carrying less than today's.
+    #[test]
+    fn where_the_smallest_is_wanted_only_what_broke_a_limit_comes_last() {
+        let mut document = document(&[
+            ("a", 2, 60.0, false),
+            ("a", 3, 190.0, true),
+            ("a", 4, 190.0, false),
+        ]);
+        let orders = [
+            (Some(Least::Memory), [2, 7, 3]),
+            (Some(Least::Processes), [2, 7, 3]),
+            (Some(Least::Latency), [4, 7, 3]),
+            (None, [4, 7, 3]),
+        ];
+        for (least, order) in orders {
+            document.plan.objective.least = least;
+            assert_eq!(ordered(&document, &[3, 2, 7], 4)[..3], order, "{least:?}");
+        }
     }
 
     /// Of a run that did not have today's settings nothing is known by comparison.

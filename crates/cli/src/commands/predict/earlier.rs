@@ -2,29 +2,33 @@
 
 use ::predict::Application;
 use run::predict::{Document, Size};
-use run::{ArmSummary, Folder, State};
+use run::{ArmSummary, Folder, Kind};
 use std::path::Path;
 
 /// Folders that are looked into.
 const MOST_LOOKED_INTO: usize = 30;
+/// Requests that are named.
+const MOST_NAMED: usize = 3;
 
 /// The newest run there of the traced application on this machine that measured the traced configuration and others of these.
 pub fn sentence(document: &Document, application: &Application, runs: &Path) -> Option<String> {
     let root = application.processes().first()?.application.as_str();
-    let facts = host::facts::collect().ok()?;
+    let host = experiment::host_of_run();
     let newest = run::runs::newest_named(runs, MOST_LOOKED_INTO);
     newest.iter().find_map(|path| {
         let run = Folder::open(path).and_then(|folder| folder.read()).ok()?;
-        let is_alike = run.state == State::Done
+        // Configurations of a check differ in their code.
+        let is_alike = run.has_measured()
+            && run.kind != Kind::Check
             && run.command.is_none()
             && flight::application_of(&run.plan.app_dir) == root
-            && Some(&run.host.cpu_model) == facts.cpu_model.as_ref()
-            && run.host.effective_cores == facts.effective_cores;
+            && run.host.is_same_machine(&host);
         compared(document, &run).filter(|_| is_alike)
     })
 }
 
-/// What a run measured of these configurations over the traced one, and what is predicted of it.
+/// What a run measured of these configurations over the traced one, and what is predicted of it. The recording has the requests that
+/// came, a run those that it was given.
 fn compared(document: &Document, run: &run::Document) -> Option<String> {
     let of = |size: Size| {
         let is_of = |arm: &&ArmSummary| {
@@ -56,12 +60,19 @@ fn compared(document: &Document, run: &run::Document) -> Option<String> {
     let (size, measured, predicted) = *found
         .iter()
         .max_by(|one, other| error(one).total_cmp(&error(other)))?;
+    let requests: Vec<&str> = run
+        .plan
+        .workload
+        .iter()
+        .map(|of| of.name.as_str())
+        .collect();
     Some(format!(
-        "{} measured the traced configuration and {} of the others at full load, of the application as it was then. Over the traced one \
+        "{} measured the traced configuration and {} of the others at full load, with that run's own requests ({}), of the application as it was then. Over the traced one \
          they carried {:.0} % more or less than is predicted here on average, and the furthest off is {}: {measured:.2} times as much \
-         measured, {predicted:.2} times predicted. Where they differ, trust the measurement.",
+         measured, {predicted:.2} times predicted. Where they differ, trust the measurement if the requests are alike.",
         run.id,
         found.len(),
+        run::first_of(&requests, MOST_NAMED),
         100.0 * mean,
         super::words::words(size),
     ))
@@ -103,6 +114,14 @@ mod tests {
             )),
             "{said}"
         );
+        let names: Vec<&str> = run
+            .plan
+            .workload
+            .iter()
+            .map(|of| of.name.as_str())
+            .collect();
+        let own = format!("with that run's own requests ({}", names[0]);
+        assert!(said.contains(&own), "{said}");
         assert!(said.contains("carried 25 % more or less"), "{said}");
         assert!(
             said.contains("1.20 times as much measured, 1.50 times predicted"),
