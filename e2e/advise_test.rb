@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "shellwords"
 require_relative "support/powerband"
 require_relative "support/servers"
 
@@ -36,6 +37,7 @@ class AdviseTest < PowerbandTest
     ended = advised
     assert_equal site.started.pid, ended["looked_at"]["environment_of"]
     assert_includes ended["command"], "RUBY_GC_MALLOC_LIMIT=65536"
+    assert_the_command_starts(ended["command"])
     assert_each_suggestion_is_started(ended)
     other = powerband("advise", flight_dir, "--application", "/nowhere")
     assert_refused other, 2, %r{--application = "/nowhere": no process of it}, /they are of #{Regexp.escape(app)}/
@@ -56,6 +58,14 @@ class AdviseTest < PowerbandTest
     assert_equal %w[powerband compare], words.first(2)
     assert_includes words, "RUBY_GC_MALLOC_LIMIT=65536"
     assert_includes words, "threads=2,workers=0"
+  end
+
+  # As it is printed; in the application's folder it needs no more than the requests.
+  def assert_the_command_starts(command)
+    words = Shellwords.split(command).drop(1)
+    rehearsed = powerband(*words, "--rehearse", "--app", app, "--path", "/", "--json", "--runs", runs)
+    assert_equal 0, rehearsed.code, rehearsed.to_s
+    refute_includes JSON.parse(rehearsed.out).fetch("trials").map { |trial| trial["status"] }, "failed"
   end
 
   # The application's folder is that of the files, and its variables are those of the server.

@@ -22,10 +22,10 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
     procedure.offer(most.unwrap_or(1));
-    if procedure.experiment.proof.is_some() {
-        prove::settle_age(procedure);
-    }
     let planned = planned(procedure.experiment, arms, blocks);
+    if procedure.experiment.proof.is_some() {
+        prove::settle_age(procedure, calibrating + planned);
+    }
     refit(procedure, calibrating + planned)?;
     calibrate(procedure, &arms[0])?;
     if arms.len() == 1 {

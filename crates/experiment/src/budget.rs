@@ -334,6 +334,24 @@ pub fn fit_trials(
     Ok(timing(window_s.unwrap_or(window.min(longest_s))))
 }
 
+/// Seconds that each of so many trials has for an age that nobody asked for: its windows keep half of the length that they would have
+/// without it, so that they answer fewer requests than such an age has. 0 where not even these windows fit.
+pub fn unasked_ageing_s(
+    budget_s: f64,
+    overhead: Overhead,
+    trials: u32,
+    window_s: Option<f64>,
+    longest_s: f64,
+) -> f64 {
+    let given_s = USABLE * budget_s / f64::from(trials.max(1)) - overhead.seconds();
+    let half_s = (given_s / 2.0).min(longest_s) / 2.0;
+    let window_s = window_s.unwrap_or(half_s.max(LEAST_WINDOW_S));
+    match given_s < 2.0 * window_s {
+        true => 0.0,
+        false => overhead.ageing.room_s(given_s, window_s),
+    }
+}
+
 /// Seconds that the ageing of one trial can have at most: with more, the fewest trials that decide would not fit into the budget.
 pub fn most_ageing_s(budget_s: f64, wishes: Wishes) -> f64 {
     USABLE * budget_s / wishes.trials(wishes.poorest())

@@ -1,20 +1,20 @@
 //! `advise --prove`: what each suggestion came to, and all that were kept together on fresh blocks.
 
+use crate::budget::{self, Ageing, Overhead};
 use crate::compared;
+use crate::config::LEAST_AGE;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::{Procedure, drop_hopeless, hopeless};
+use crate::procedure::{Procedure, all_failed, drop_hopeless, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
+use crate::tune;
 use knobs::Overlay;
 use run::{
     Age, Answer, ArmSummary, Comparison, Conclusion, Document, Judged, Metric, Proof, Stage,
     Tested, Together, Trial, Verdict,
 };
 use std::collections::BTreeMap;
-
-/// What a suggestion may help, and must not harm.
-const METRICS: [Metric; 3] = [Metric::Capacity, Metric::Memory, Metric::ResponseTime];
 
 /// Requests of the age over those of the pilot's trial, where no age was asked for.
 const AGE_OVER_PILOT: u64 = 3;
@@ -29,9 +29,12 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
 }
 
 /// Where no age was asked for, the age at which memory is compared: so many requests that the windows of a quicker configuration answer
-/// fewer.
-pub fn settle_age(procedure: &mut Procedure<'_>) {
-    if procedure.experiment.rehearse || procedure.store.document.plan.age.is_some() {
+/// fewer, or as many as a budget has room for in each of so many trials.
+pub fn settle_age(procedure: &mut Procedure<'_>, trials: u32) {
+    let plan = &procedure.store.document.plan;
+    // Trials of an earlier sitting stay as they were planned.
+    let is_planned = !procedure.store.earlier_arms(Stage::Compare).is_empty();
+    if procedure.experiment.rehearse || plan.age.is_some() || is_planned {
         return;
     }
     let answered = |trial: &&Trial| {
@@ -39,11 +42,44 @@ pub fn settle_age(procedure: &mut Procedure<'_>) {
         let of_windows = windows.into_iter().flatten().map(|w| w.requests);
         trial.warmup.map_or(0, |w| w.requests) + of_windows.sum::<u64>()
     };
-    let most = procedure.pilot().iter().map(answered).max();
-    procedure.store.document.plan.age = most.map(|answered| Age {
-        requests: (AGE_OVER_PILOT * answered).div_ceil(1_000).max(1) * 1_000,
+    let Some(answered) = procedure.pilot().iter().map(answered).max() else {
+        return;
+    };
+    let wanted = (AGE_OVER_PILOT * answered).div_ceil(LEAST_AGE).max(1) * LEAST_AGE;
+    let most = most_requests(procedure, trials).unwrap_or(u64::MAX);
+    let requests = wanted.min(most / LEAST_AGE * LEAST_AGE);
+    if requests < LEAST_AGE {
+        procedure.watcher.on(Event::Note(
+            "the budget has no room to age the servers: their memory is compared at the end of the windows; give a longer --budget, or \
+             --age, for aged memory"
+                .to_owned(),
+        ));
+        return;
+    }
+    procedure.store.document.plan.age = Some(Age {
+        requests,
         most_s: None,
     });
+}
+
+/// The requests that each of so many trials can answer within the budget; `None` without one. 0 where it has room for no age.
+fn most_requests(procedure: &Procedure<'_>, trials: u32) -> Option<u64> {
+    let plan = &procedure.store.document.plan;
+    let (budget_s, rate_per_s) = (plan.budget_s?, plan.rate_per_s?);
+    let (capacity_per_s, warmed_up) = procedure.pace()?;
+    let unaged = Ageing::of(0, warmed_up, capacity_per_s, rate_per_s);
+    let room_s = budget::unasked_ageing_s(
+        budget_s - procedure.elapsed_s(),
+        Overhead::measured(procedure.overhead()?.seconds(), unaged),
+        trials,
+        procedure.experiment.window.map(|w| w.as_secs_f64()),
+        procedure.experiment.longest_window_s(),
+    );
+    let most = Ageing::requests_in(room_s, warmed_up, capacity_per_s);
+    // What hardly exceeds the warm-up is no age.
+    Some(most)
+        .filter(|most| most - warmed_up >= LEAST_AGE)
+        .or(Some(0))
 }
 
 /// Judges each suggestion on the blocks that were measured, measures those that are kept together, and concludes.
@@ -137,9 +173,11 @@ fn measure(
         procedure.block(Stage::Confirm, block, blocks, &live)?;
         let trials = &procedure.store.document.trials;
         let why = |arm: &str| hopeless(trials, Stage::Confirm, arm);
-        drop_hopeless(procedure, &mut live, why)?;
-        if live.len() < 2 {
-            break;
+        match drop_hopeless(procedure, &mut live, why) {
+            Ok(()) if live.len() > 1 => (),
+            // What the suggestions came to stays; this comparison is undecided.
+            Ok(()) | Err(Stopped::NoAnswer(_)) => break,
+            Err(stopped) => return Err(stopped),
         }
     }
     let document = &mut procedure.store.document;
@@ -173,25 +211,19 @@ fn judged(document: &Document, rows: &[ArmSummary], arm: &Arm, stage: Stage) -> 
     }
     let row = rows.iter().find(|row| row.name == arm.name);
     let Some(row) = row.filter(|_| !figures.is_empty()) else {
-        let why = row.map_or("it was not measured", |row| &row.fate);
-        return undecided(why.to_owned());
+        let failed = |name: &str, called: &str| {
+            let (_, reason) = all_failed(&document.trials, stage, name)?;
+            Some(format!("{called}failed: {}", tune::first_line(&reason)))
+        };
+        let why = failed(&arm.name, "").or_else(|| failed(&rows[0].name, "today's settings "));
+        return undecided(why.unwrap_or_else(|| "no block was measured whole".to_owned()));
     };
-    let judged = Judged::of(
+    Judged::of(
         &figures.iter().collect::<Vec<_>>(),
         document.plan.margin,
         row.feasible,
         document.plan.objective.latency.is_some(),
-    );
-    let missing = METRICS.into_iter().filter(|metric| {
-        let mut figures = figures.iter();
-        figures.all(|figure| figure.metric != *metric)
-    });
-    let missing: Vec<&str> = missing.map(Metric::words).collect();
-    match missing.is_empty() || judged.conclusion == Conclusion::Refuted {
-        true => judged,
-        // It may be worse there.
-        false => undecided(format!("{}; no {}", judged.why, missing.join(" and no "))),
-    }
+    )
 }
 
 fn undecided(why: String) -> Judged {

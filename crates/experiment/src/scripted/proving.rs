@@ -2,6 +2,7 @@
 
 use super::{MIB, Script, asked, conducted, measured, resumed, scratch, typed};
 use crate::config::Request;
+use crate::error::Failure;
 use crate::request::{Arm, Experiment, Goal};
 use knobs::Overlay;
 use run::{Answer, Conclusion, Document, Kind, Proof, Settings, Stage, Tested};
@@ -150,6 +151,32 @@ fn servers_age_by_three_times_the_pilot_unless_an_age_is_asked_for() {
     assert_eq!(asked.plan.age.unwrap().requests, 20_000);
 }
 
+/// `init` writes a budget, and nobody asks for the age.
+#[test]
+fn a_budget_shortens_the_age_or_leaves_it_out() {
+    let with = |held_ms, budget: &'static str| {
+        let script = Script {
+            keeps,
+            noise: 0.002,
+            ..Script::of(held_ms, 3.0 * held_ms)
+        };
+        let experiment = asked_with(&[LESS, MORE], |request| request.budget = typed(budget));
+        let document = measured(&script, &experiment);
+        let most_s = document.plan.budget_s.unwrap();
+        assert!(script.clock_s() <= most_s, "{} s", script.clock_s());
+        assert!(document.verdict.is_some());
+        let said = script
+            .notes()
+            .iter()
+            .any(|note| note.contains("no room to age"));
+        (document.plan.age.map(|age| age.requests), said)
+    };
+    let (long, short, slow) = (with(4.0, "90m"), with(4.0, "8m"), with(40.0, "8m"));
+    assert!(long.0 > short.0 && short.0.is_some(), "{long:?} {short:?}");
+    assert!(!long.1 && !short.1);
+    assert_eq!(slow, (None, true));
+}
+
 #[test]
 fn without_a_response_time_nothing_is_kept() {
     let late = Script {
@@ -166,6 +193,28 @@ fn without_a_response_time_nothing_is_kept() {
     let judged = document.proof.unwrap().suggestions[0].judged.clone();
     let why = judged.unwrap().why;
     assert!(why.ends_with("; no p95 response time"), "{why}");
+}
+
+#[test]
+fn where_the_last_comparison_fails_what_was_found_before_stays() {
+    let fails = Script {
+        fails: |arm, before| {
+            let is_today = arm.overlay.chosen().is_empty();
+            // The pilot and six blocks.
+            (is_today && before >= 7).then(|| Failure::Trial("no memory is left".to_owned()))
+        },
+        ..script()
+    };
+    let document = measured(&fails, &suggested(&[LESS, MORE]));
+    assert_eq!(
+        conclusions(&document),
+        [Conclusion::Kept, Conclusion::Refuted]
+    );
+    let together = document.proof.unwrap().together.unwrap().judged;
+    assert_eq!(together.conclusion, Conclusion::Undecided);
+    assert_eq!(together.why, "today's settings failed: no memory is left");
+    let verdict = document.verdict.unwrap();
+    assert_eq!((verdict.answer, verdict.exit_code), (Answer::Undecided, 3));
 }
 
 #[test]

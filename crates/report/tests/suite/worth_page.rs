@@ -30,6 +30,7 @@ fn compared(outcomes: [(Outcome, Outcome); 2]) -> Document {
     document.arms.truncate(1);
     document.comparisons.clear();
     document.memory.clear();
+    document.latency.clear();
     for ((outcome, of_memory), setting) in outcomes.into_iter().zip(settings) {
         let mut arm = baseline.clone();
         arm.name = format!("w0t1-{}", setting.knob);
@@ -46,6 +47,8 @@ fn compared(outcomes: [(Outcome, Outcome); 2]) -> Document {
         };
         document.comparisons.push(of(Metric::Capacity, outcome));
         document.memory.push(of(Metric::Memory, of_memory));
+        let in_time = of(Metric::ResponseTime, Outcome::Equivalent);
+        document.latency.push(in_time);
         document.arms.push(arm);
     }
     document
@@ -63,11 +66,11 @@ fn what_helps_one_figure_and_harms_none_is_worth_setting() {
     let both = said(&compared([(Better, Equivalent), (Equivalent, Better)]));
     for expected in [
         "- gc.malloc_limit=32MiB: worth setting (throughput +",
-        "; memory equivalent)",
+        "; memory equivalent; p95 response time equivalent)",
         "- warmup=on: worth setting (throughput equivalent; memory ",
         "In the server's environment: RUBY_GC_MALLOC_LIMIT=33554432",
         "docs/knobs.md says how to set warmup.",
-        "4 figures were tested, each with its own error rate of 5 %.",
+        "6 figures were tested, each with its own error rate of 5 %.",
         "powerband compare threads=1,workers=0 threads=1,workers=0,gc.malloc_limit=32MiB,warmup=on",
     ] {
         assert!(both.contains(expected), "{expected}: {both}");
@@ -92,7 +95,21 @@ fn what_helps_one_figure_and_harms_none_is_worth_setting() {
         "{broken}"
     );
     assert!(
-        broken.contains("warmup=on: not worth setting (throughput equivalent; memory equivalent)")
+        broken.contains("warmup=on: not worth setting (throughput equivalent; memory equivalent; ")
+    );
+}
+
+/// A setting may be worse in a figure that is missing.
+#[test]
+fn where_a_figure_is_missing_a_gain_is_undecided() {
+    use Outcome::{Better, Equivalent};
+    let mut document = compared([(Better, Equivalent), (Equivalent, Equivalent)]);
+    document.latency.clear();
+    let said = said(&document);
+    assert!(
+        said.contains("gc.malloc_limit=32MiB: undecided (throughput +")
+            && said.contains("; memory equivalent; no p95 response time)"),
+        "{said}"
     );
 }
 
@@ -102,6 +119,7 @@ fn a_longer_response_time_speaks_against_a_setting_and_a_shorter_one_for_it() {
     let with = |outcome| {
         let mut document = compared([(Better, Equivalent), (Equivalent, Equivalent)]);
         document.plan.objective.latency = None;
+        document.latency.clear();
         for memory in document.memory.clone() {
             document.latency.push(Comparison {
                 metric: Metric::ResponseTime,
