@@ -58,7 +58,7 @@ use std::path::PathBuf;
     name = "powerband",
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 done; 1 done, with a negative result: a limit or an assertion is not met, or doctor found a problem; 2 wrong usage or configuration; 3 the measurements are not enough for an answer.\nSettings come from flags, then POWERBAND_* variables, then powerband.toml."
+    after_help = "Exit codes: 0 done; 1 done, with a negative result: a limit or an assertion is not met, doctor found a problem, or leak found a leak; 2 wrong usage or configuration; 3 the measurements are not enough for an answer.\nSettings come from flags, then POWERBAND_* variables, then powerband.toml."
 )]
 pub struct Cli {
     /// What to do.

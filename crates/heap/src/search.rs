@@ -10,7 +10,7 @@ use run::leak::{Course, Endpoint, Retained, Site};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-/// Groups that grow, and others, that are told of: the largest.
+/// Reported groups: the largest of those that grow, and of the others.
 const MOST_LEAKS: usize = 20;
 const MOST_OTHERS: usize = 8;
 /// Lines and endpoints of each.

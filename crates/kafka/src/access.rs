@@ -96,7 +96,7 @@ impl AccessError {
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::NoLogin => "write it there",
+            Self::NoLogin => "give one line with user:password",
             Self::InTheOpen => "give a kafka+tls:// address",
             Self::NoTls => "give one, or leave the flag out",
         }

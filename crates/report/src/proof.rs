@@ -94,7 +94,7 @@ fn rule(document: &Document, proof: &Proof) -> Option<String> {
     };
     let together = match &proof.together {
         Some(_) => {
-            " The comparison of all that were kept has fresh blocks, and the answer rests on it."
+            " All kept suggestions were compared together on fresh blocks; the answer rests on it."
         }
         None => "",
     };

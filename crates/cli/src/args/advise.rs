@@ -14,11 +14,10 @@ pub struct AdviseArgs {
     /// Only the application with this root folder [default: of files of several that the agent writes here, that of the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
-    /// Only this check, e.g. "malloc limit" (docs/advise.md lists them); may be repeated
+    /// Make only this check, e.g. "malloc limit" (docs/advise.md lists them); may be repeated
     #[arg(long = "check", value_name = "NAME")]
     pub checks: Vec<String>,
-    /// Measure each suggestion against today's settings, in the order of the page, and then all that helped together; takes the
-    /// options of compare
+    /// Measure each suggestion against today's settings, then all kept suggestions set together; takes the options of compare
     #[arg(long)]
     pub prove: bool,
     /// With --prove: start each configuration once, for a short time, to see whether it works; nothing is compared

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// `capture`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Files are read in every format of docs/traffic.md; - is standard input, and kafka://HOST:PORT/TOPIC a topic.
+    after_help = "Files are read in every format of docs/traffic.md; - is standard input; kafka://HOST:PORT/TOPIC is a topic of Kafka.
 
 Examples:
   powerband capture info traffic.pbc
@@ -61,7 +61,7 @@ pub struct CaptureInfoArgs {
 /// Where the result is written.
 #[derive(Debug, Args)]
 pub struct OutArgs {
-    /// Where to write; - is standard output, kafka://HOST:PORT/TOPIC a topic, to which pbc is added
+    /// Where to write; - is standard output; to a topic, kafka://HOST:PORT/TOPIC, the requests are appended (with --to pbc)
     #[arg(
         long,
         short,

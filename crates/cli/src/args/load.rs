@@ -116,13 +116,13 @@ pub struct LoadArgs {
 /// Generators that share a topic of Kafka.
 #[derive(Debug, Args)]
 pub struct GroupArgs {
-    /// Consumer group of the generators that share the topic of --replay kafka://…; what it has replayed it does not replay again
+    /// Consumer group of the generators that share the topic of --replay kafka://…; a group replays each request once
     #[arg(long, value_name = "NAME", help_heading = "Kafka")]
     pub group: Option<String>,
     /// Generators that wait for each other and start together [default: 1]
     #[arg(long, value_name = "N", help_heading = "Kafka")]
     pub generators: Option<String>,
-    /// How long they wait for each other [default: 5min]
+    /// How long the generators wait for each other [default: 5min]
     #[arg(long, value_name = "DURATION", help_heading = "Kafka")]
     pub gather: Option<String>,
     /// How Kafka is reached.
@@ -169,11 +169,11 @@ generator was punctual, or whether the run was interrupted; merge documents to h
 
 Exit codes: as of powerband load; 2 files that cannot be merged.")]
 pub struct LoadMergeArgs {
-    /// Documents of powerband load --json, or logs of powerband load --hdr-log; or the topic of a --group,
+    /// Documents of powerband load --json, or logs of powerband load --hdr-log; or, with --group, a topic of Kafka:
     /// kafka://HOST:PORT/TOPIC
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The consumer group of the generators, whose latest run is merged
+    /// Merge the latest run of this consumer group; needs a topic
     #[arg(long, value_name = "NAME", help_heading = "Kafka")]
     pub group: Option<String>,
     /// How Kafka is reached.
@@ -247,8 +247,8 @@ pub struct RequestArgs {
         help_heading = "Requests"
     )]
     pub workload: Option<PathBuf>,
-    /// Recorded traffic, sent when it came: an access log, HAR, GoReplay, vegeta or h2load file, or with --group a topic,
-    /// kafka://HOST:PORT/TOPIC
+    /// Recorded traffic, sent at its recorded times: an access log, HAR, GoReplay, vegeta or h2load file, or, with --group, a
+    /// topic of Kafka: kafka://HOST:PORT/TOPIC
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub replay: Option<PathBuf>,
     /// Send each request of a recording with the Host that it was recorded with, in place of the URL's
@@ -257,7 +257,7 @@ pub struct RequestArgs {
     /// How much faster than recorded, e.g. 2x [default: 1x]
     #[arg(long, value_name = "FACTOR", help_heading = "Requests")]
     pub speed: Option<String>,
-    /// Send each request of --replay so many times, each on a connection of its own [default: 1]
+    /// Send each request of --replay N times, each time on another connection [default: 1]
     #[arg(long, value_name = "N", help_heading = "Requests")]
     pub amplify: Option<String>,
     /// Method [default: GET]

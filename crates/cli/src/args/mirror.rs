@@ -183,7 +183,7 @@ pub struct TlsArgs {
 /// What is written and shown.
 #[derive(Debug, Args)]
 pub struct MirrorOutputArgs {
-    /// Record the traffic, redacted, to be replayed later: into a file, or a topic, kafka://HOST:PORT/TOPIC
+    /// Record the traffic, redacted, into this file or topic of Kafka (kafka://HOST:PORT/TOPIC), to replay it later
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Begin a new file at this size

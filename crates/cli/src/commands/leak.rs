@@ -58,8 +58,8 @@ fn useless(args: &LeakArgs) -> Vec<Problem> {
     ]);
     if of.resume.is_some() {
         problems.push(Problem::with(
-            "--resume: a search for a leak is not resumed",
-            "ask again without it",
+            "--resume: a search for a leak cannot be resumed",
+            "leave it out to start a new one",
         ));
     }
     problems

@@ -5,7 +5,7 @@ require_relative "leak_sizes"
 
 module Powerband
   class Setup
-    # An application in which `powerband leak` looks for a leak, in a server that serves nobody else. Ruby notes where each
+    # An application in which `powerband leak` looks for a leak, in a server that has no other clients. Ruby notes where each
     # object is made and in which collection's time; one collection after each request therefore says which request made it,
     # or the server for it before its call (contract/setup-v1.md). Requests with the token of the program that started the
     # server are its questions.

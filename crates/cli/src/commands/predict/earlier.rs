@@ -122,9 +122,12 @@ mod tests {
             .collect();
         let own = format!("with that run's own requests ({}", names[0]);
         assert!(said.contains(&own), "{said}");
-        assert!(said.contains("carried 25 % more or less"), "{said}");
         assert!(
-            said.contains("1.20 times as much measured, 1.50 times predicted"),
+            said.contains("differs from this prediction by 25 % on average"),
+            "{said}"
+        );
+        assert!(
+            said.contains("measured 1.20 times, predicted 1.50 times"),
             "{said}"
         );
         run.arms.truncate(1);
