@@ -78,8 +78,8 @@ class SetupTest < Minitest::Test
     assert_equal [["warmup", "POWERBAND_SETUP_WARMUP=maybe: it must be 1 or 0; it is left out"],
                   ["oob_gc", "POWERBAND_SETUP_OOB_GC=often: it must be N, for once after N requests, from 1 to 1000000, or 0; " \
                              "it is left out"],
-                  ["warmpu", "POWERBAND_SETUP_WARMPU=1: there is no such variable; there are " \
-                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_MAJOR, LEAK, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
+                  ["warmpu", "POWERBAND_SETUP_WARMPU=1: there is no such variable; there are WARMUP, COMPACT, " \
+                             "AUTO_COMPACT, GC_PROFILER, OOB_MAJOR, LEAK, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
   end
 
   def test_versions_are_those_of_activated_gems
