@@ -3,15 +3,13 @@
 use super::found::Found;
 use super::merge::in_words;
 use super::order::Order;
-use super::requests::refused;
+use super::requests::{parse_amplify, refused};
 use crate::args::LoadArgs;
 use crate::commands::{host_name, topic};
 use crate::signals::{LOOK, Signals};
 use crate::{Failure, asked as request, output};
 use capture::Traffic;
-use experiment::config::{
-    Asked, Hosts, Problem, Recording, parse_duration, parse_whole, recording,
-};
+use experiment::config::{Hosts, Problem, Recording, parse_duration, parse_whole, recording};
 use kafka::{
     Access, Address, Ending, Entry, Finished, Group as _, Member, Message, Place, Share, Step,
     WaitError,
@@ -137,11 +135,6 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
         access,
         group,
     }))
-}
-
-/// `--amplify`.
-pub fn parse_amplify(asked: &Asked) -> Result<u64, Problem> {
-    parse_whole(asked, 1, 1_000, "times that each request is sent")
 }
 
 /// In the place of a share that is not known yet, so that everything else is checked before brokers are asked.

@@ -1,9 +1,10 @@
 //! What is requested: one request made of flags, a workload file, or recorded traffic.
 
-use super::group::parse_amplify;
 use crate::args::RequestArgs;
 use crate::commands::topic;
-use experiment::config::{Asked, Hosts, Problem, Recording, read_file, read_traffic, recording};
+use experiment::config::{
+    Asked, Hosts, Problem, Recording, parse_whole, read_file, read_traffic, recording,
+};
 use kafka::Address;
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
@@ -234,6 +235,11 @@ fn of_flag(problem: &WorkloadProblem) -> Problem {
         key => format!("--{}", key.replace('_', "-")),
     };
     Problem::with(format!("{flag}: {}", problem.value), &problem.remedy)
+}
+
+/// `--amplify`.
+pub fn parse_amplify(asked: &Asked) -> Result<u64, Problem> {
+    parse_whole(asked, 1, 1_000, "times that each request is sent")
 }
 
 #[cfg(test)]

@@ -67,9 +67,9 @@ fn compared(document: &Document, run: &run::Document) -> Option<String> {
         .map(|of| of.name.as_str())
         .collect();
     Some(format!(
-        "{} measured the traced configuration and {} of the others at full load, with that run's own requests ({}), of the application as it was then. Over the traced one \
-         they carried {:.0} % more or less than is predicted here on average, and the furthest off is {}: {measured:.2} times as much \
-         measured, {predicted:.2} times predicted. Where they differ, trust the measurement if the requests are alike.",
+        "{} measured the traced configuration and {} of the others at full load, with that run's own requests ({}), with the code of that time. Relative to the traced \
+         configuration, their throughput differs from this prediction by {:.0} % on average. The largest difference is that of {}: \
+         measured {measured:.2} times, predicted {predicted:.2} times. Where they differ, trust the measurement if the requests are alike.",
         run.id,
         found.len(),
         run::first_of(&requests, MOST_NAMED),
