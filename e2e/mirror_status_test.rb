@@ -120,7 +120,7 @@ class MirrorStatusTest < PowerbandTest
 
   def test_a_limit_without_a_recording_is_refused
     ended = powerband("mirror", "--primary", "http://127.0.0.1:1", "--record-limit", "1KiB")
-    assert_refused ended, 2, /--record-limit = "1KiB".*at least 1MiB/, /nothing is recorded/
+    assert_refused ended, 2, /--record-limit = "1KiB".*at least 1MiB/, /no file is recorded/
   end
 
   private
