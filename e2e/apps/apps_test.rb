@@ -121,9 +121,18 @@ class AppsTest < Minitest::Test
     assert_equal before + 2, KEPT.length
   end
 
+  def test_keeping_keeps_an_object_of_each_request_for_a_leak_and_the_latest_of_others
+    app = app("keeping")
+    before = Keeping::SEEN.length
+    2.times { assert_equal 200, get(app, "/leak").status }
+    assert_equal before + 2, Keeping::SEEN.length
+    200.times { get(app, "/latest") }
+    assert_equal 120, Keeping.instance_variable_get(:@latest).size
+  end
+
   def test_every_application_is_covered
     covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment clients
-                 https_only members collecting scraped surviving]
+                 https_only members collecting scraped surviving keeping]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 
