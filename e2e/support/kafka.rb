@@ -10,7 +10,7 @@ module Kafka
 
   JARS = File.join(ENV.fetch("CARGO_TARGET_DIR", File.expand_path("../../target", __dir__)), "kafka")
   # A node that starts fast and stays small.
-  JAVA = %W[java -Xmx256m -Xms64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto -cp #{JARS}/*].freeze
+  JVM = %W[java -Xmx256m -Xms64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto -cp #{JARS}/*].freeze
 
   # A node, which may be killed and started again on its ports and data.
   Node = Struct.new(:started, :host, :port, :tls_port, :folder) do
@@ -21,6 +21,9 @@ module Kafka
 
     def tls_url(topic) = "kafka+tls://localhost:#{tls_port}/#{topic}"
     def properties = File.join(folder, "server.properties")
+
+    # Its compression unpacks a library into the folder for temporary files, and leaves it there when it is killed.
+    def java = [*JVM, "-Djava.io.tmpdir=#{folder}"]
   end
 
   # `tls`: a PEM file with key and chain; the node then has a listener for SASL over TLS as well.
@@ -33,7 +36,7 @@ module Kafka
     node = Node.new(nil, host, port, tls_port, folder)
     File.write(node.properties, properties(node, controller, tls))
     words = ["format", "--cluster-id", "cG93ZXJiYW5kLWtha2ZrYQ", "--config", node.properties, *(["--add-scram", SCRAM] if tls)]
-    formatted = finish(start(*JAVA, "kafka.tools.StorageTool", *words), within: 60)
+    formatted = finish(start(*node.java, "kafka.tools.StorageTool", *words), within: 60)
     raise formatted.to_s unless formatted.code.zero?
 
     run_kafka(node)
@@ -41,7 +44,7 @@ module Kafka
 
   # Starts a node that is not running, and waits until it answers.
   def run_kafka(node)
-    node.started = start(*JAVA, "kafka.Kafka", node.properties)
+    node.started = start(*node.java, "kafka.Kafka", node.properties)
     await("Kafka to listen", of: node.started) { listens?(node.port, host: node.host) }
     node
   end
