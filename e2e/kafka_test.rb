@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "time"
 require_relative "support/kafka"
 require_relative "support/nginx"
 require_relative "support/powerband"
@@ -19,7 +18,7 @@ class KafkaTest < PowerbandTest
   def test_two_generators_replay_a_topic_once_and_in_order
     node = kafka
     site = nginx
-    url = filled(node)
+    url = recorded(node)
     info = JSON.parse(powerband("capture", "info", url, "--json").out)
     assert_equal [REQUESTS, CONNECTIONS], [info["requests"], info["connections"]]
     first = generator(site, url, "--amplify", 2)
@@ -45,7 +44,7 @@ class KafkaTest < PowerbandTest
   def test_the_requests_of_a_killed_generator_are_lost_and_not_sent_again
     node = kafka
     site = nginx
-    url = filled(node, seconds: 6)
+    url = recorded(node, seconds: 6)
     killed, left = Array.new(2) { generator(site, url) }
     await("both to send", of: left) { site.lines.size > 20 }
     killed.signal(:KILL)
@@ -67,7 +66,7 @@ class KafkaTest < PowerbandTest
   def test_a_broker_that_is_killed_during_the_replay_gets_the_results_when_it_is_back
     node = kafka
     site = nginx
-    url = filled(node)
+    url = recorded(node)
     generators = Array.new(2) { generator(site, url) }
     await("the replay", of: generators.first) { site.lines.any? }
     kill_kafka(node)
@@ -115,7 +114,7 @@ class KafkaTest < PowerbandTest
     File.write(pem, File.read(key) + File.read(certificate))
     node = kafka(tls: pem)
     site = nginx
-    filled(node)
+    recorded(node)
     url = node.tls_url("traffic")
     login = File.join(folder, "login")
     File.write(login, "shop:#{Kafka::PASSWORD}\n")
@@ -143,6 +142,8 @@ class KafkaTest < PowerbandTest
       ["capture", "convert", "x.pbc", "--to", "har", "-o", "kafka://127.0.0.1:1/t"] => /give --to pbc/,
       ["mirror", "--primary", "http://127.0.0.1:1", "--record", "kafka://127.0.0.1:1/t", "--rotate-every", "1h"] =>
         /leave --rotate-size/,
+      ["mirror", "--primary", "http://127.0.0.1:1", "--record", "kafka://127.0.0.1:1/t", "--rotate-size", "1MiB", "--for", "x"] =>
+        /--for = .*\n.*leave --rotate-size/,
       ["mirror", "--primary", "http://127.0.0.1:1", "--record", "kafka://127.0.0.1:1/t", "--record-limit", "1GiB"] =>
         /--record-limit is given, and no file is recorded/
     }.each do |words, said|
@@ -157,20 +158,10 @@ class KafkaTest < PowerbandTest
 
   private
 
-  # Requests on several connections at equal distances, as a browser exports them, in a topic of four partitions.
-  def filled(node, seconds: 2)
-    har = File.join(@dir, "traffic.har")
-    entries = Array.new(REQUESTS) do |number|
-      at = Time.utc(2026) + (number * seconds.fdiv(REQUESTS))
-      url = "http://a.test/?#{number % CONNECTIONS}-#{number / CONNECTIONS}"
-      { startedDateTime: at.iso8601(3), connection: (1 + (number % CONNECTIONS)).to_s,
-        request: { method: "GET", url: url, httpVersion: "HTTP/1.1", headers: [] } }
-    end
-    File.write(har, JSON.generate(log: { version: "1.2", creator: { name: "powerband" }, entries: entries }))
-    url = node.url("traffic", partitions: 4)
-    ended = powerband("capture", "convert", har, "--to", "pbc", "-o", url)
-    assert_equal 0, ended.code, ended.to_s
-    url
+  # A topic of four partitions. The paths say which connection a request is of, and its place there.
+  def recorded(node, seconds: 2)
+    filled(node, requests: REQUESTS, connections: CONNECTIONS, step_s: seconds.fdiv(REQUESTS), partitions: 4,
+                 path: ->(number) { "/?#{number % CONNECTIONS}-#{number / CONNECTIONS}" })
   end
 
   def generator(site, url, *words, generators: 2)

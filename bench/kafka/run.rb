@@ -3,10 +3,9 @@
 # How much faster four generators replay a topic than one: `ruby bench/kafka/run.rb`, as root. QUICK=1 proves that it works.
 # Prints the table and writes it; see README.md in this folder.
 
-require "etc"
 require "minitest/autorun"
-require "time"
 require_relative "../support/build"
+require_relative "../support/figures"
 ENV["POWERBAND_BINARY"] ||= "#{Build::TARGET}/release/powerband"
 require_relative "../../e2e/support/control_group"
 require_relative "../../e2e/support/kafka"
@@ -76,13 +75,15 @@ class KafkaBench < PowerbandTest
     machines = Machines.new(4)
     node = kafka(host: machines.host)
     site = nginx_at(machines.host)
-    url = filled(node)
+    # In turn on all connections, a hundred in a second.
+    url = filled(node, requests: REQUESTS, connections: CONNECTIONS, step_s: 0.01, partitions: 48,
+                       path: ->(number) { "/?#{number % 100}" })
     ratios = Array.new(ROUNDS) do |round|
       one, four = [1, 4].map { |count| rate(machines, site, url, count, "round-#{round}-#{count}") }
       puts format("round %<round>d: one %<one>d/s, four %<four>d/s", round: round + 1, one: one, four: four)
       [one, four, four / one]
     end
-    table(ratios)
+    publish(ratios)
   ensure
     machines&.remove
   end
@@ -100,20 +101,6 @@ class KafkaBench < PowerbandTest
     "http://#{host}:#{port}/"
   end
 
-  # Requests in turn on all connections, a hundred in a second.
-  def filled(node)
-    har = File.join(@dir, "traffic.har")
-    entries = Array.new(REQUESTS) do |number|
-      { startedDateTime: (Time.utc(2026) + (number * 0.01)).iso8601(3), connection: (1 + (number % CONNECTIONS)).to_s,
-        request: { method: "GET", url: "http://a.test/?#{number % 100}", httpVersion: "HTTP/1.1", headers: [] } }
-    end
-    File.write(har, JSON.generate(log: { version: "1.2", creator: { name: "powerband" }, entries: entries }))
-    url = node.url("traffic", partitions: 48)
-    ended = powerband("capture", "convert", har, "--to", "pbc", "-o", url)
-    assert_equal 0, ended.code, ended.to_s
-    url
-  end
-
   # Answered requests a second, by the merged document.
   def rate(machines, site, url, count, group)
     words = [BINARY, "load", site, "--allow-remote", "--replay", url, "--group", group, "--generators", count, "--speed", SPEED,
@@ -126,19 +113,22 @@ class KafkaBench < PowerbandTest
     document["counts"]["ok"] / document["elapsed_s"]
   end
 
-  def table(rounds)
-    median = ->(column) { rounds.map { |row| row[column] }.sort[rounds.size / 2] }
-    range = rounds.map(&:last).minmax.map { |ratio| format("%.2f", ratio) }.join(" to ")
-    text = <<~TABLE
-      | | requests a second |
-      |---|---|
-      | one generator | #{median[0].round} |
-      | four generators | #{median[1].round} |
-      | ratio, median of #{rounds.size} (smallest to largest) | #{format('%.2f', median[2])} (#{range}) |
-    TABLE
-    puts text
-    path = QUICK ? "#{Build::TARGET}/bench-kafka.md" : File.join(__dir__, "RESULTS.md")
-    made = "#{Time.now.utc.strftime('%Y-%m-%d')}, #{Etc.nprocessors} cores."
-    File.write(path, "# Four generators against one\n\n#{made}\n\n#{text}")
+  def publish(rounds)
+    ones, fours, ratios = rounds.transpose
+    range = ratios.minmax.map { |ratio| format("%.2f", ratio) }.join(" to ")
+    rows = [
+      ["one generator", Figures.median(ones).round],
+      ["four generators", Figures.median(fours).round],
+      ["ratio, median of #{rounds.size} (smallest to largest)", "#{format('%.2f', Figures.median(ratios))} (#{range})"]
+    ]
+    text = <<~MARKDOWN
+      # Four generators against one
+
+      Made by `ruby bench/kafka/run.rb` on #{Time.now.utc.strftime('%Y-%m-%d')}: #{Figures.machine}. What is measured how:
+      [README.md](README.md).
+
+    MARKDOWN
+    text << Figures.markdown(["", "requests a second"], rows)
+    Figures.publish("kafka", text, full: !QUICK)
   end
 end

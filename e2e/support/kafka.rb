@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "json"
 require "socket"
+require "time"
 require_relative "servers"
 
 # A Kafka 4 of the test's own, one node with data below the test's folder, on free ports of this machine.
@@ -52,6 +54,21 @@ module Kafka
   def kill_kafka(node)
     node.started.signal(:KILL)
     await("the end of Kafka") { node.started.status }
+  end
+
+  # A topic with a recording, converted from one that a browser exports: requests on the connections in turn, at equal distances.
+  # `path` makes a request's path of its number.
+  def filled(node, requests:, connections:, step_s:, partitions:, path:)
+    har = File.join(@dir, "traffic.har")
+    entries = Array.new(requests) do |number|
+      { startedDateTime: (Time.utc(2026) + (number * step_s)).iso8601(3), connection: (1 + (number % connections)).to_s,
+        request: { method: "GET", url: "http://a.test#{path[number]}", httpVersion: "HTTP/1.1", headers: [] } }
+    end
+    File.write(har, JSON.generate(log: { version: "1.2", creator: { name: "powerband" }, entries: entries }))
+    url = node.url("traffic", partitions: partitions)
+    ended = powerband("capture", "convert", har, "--to", "pbc", "-o", url)
+    assert_equal 0, ended.code, ended.to_s
+    url
   end
 
   private

@@ -11,10 +11,10 @@ impl Exchange {
         rmp_serde::to_vec_named(self).map_err(|e| e.to_string())
     }
 
-    /// Of such bytes.
+    /// Reads such bytes.
     ///
     /// # Errors
-    /// They are none.
+    /// They are not a record.
     pub fn from_message(bytes: &[u8]) -> Result<Self, String> {
         rmp_serde::from_slice(bytes).map_err(|e| format!("no record of a capture: {e}"))
     }

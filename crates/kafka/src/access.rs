@@ -34,7 +34,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// Of a line `user:password`.
+    /// Reads a line `user:password`.
     ///
     /// # Errors
     /// There is no such line.
@@ -65,7 +65,7 @@ impl fmt::Debug for Login {
 pub struct Access {
     /// A PEM file of authorities in place of the system's.
     pub ca: Option<PathBuf>,
-    /// Whom to log in as.
+    /// User and password, where the brokers want a login.
     pub login: Option<Login>,
 }
 
@@ -73,7 +73,7 @@ pub struct Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}; {}", self.what(), self.remedy())]
 pub enum AccessError {
-    /// A text that is none.
+    /// The text is not one line `user:password`.
     NoLogin,
     /// A password for a connection that others can read.
     InTheOpen,

@@ -7,7 +7,7 @@ const PLAIN: &str = "kafka://";
 const TLS: &str = "kafka+tls://";
 const EXAMPLE: &str = "give an address such as kafka://127.0.0.1:9092/traffic";
 /// Of a topic that powerband makes: as many generators may share it.
-pub const DEFAULT_PARTITIONS: u32 = 12;
+const DEFAULT_PARTITIONS: u32 = 12;
 const MOST_PARTITIONS: u32 = 1_000;
 
 /// A topic, and the brokers to ask first.

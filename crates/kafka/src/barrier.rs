@@ -108,7 +108,7 @@ pub enum WaitError {
     Interrupted,
     /// Not all came.
     #[error(
-        "{ready} of {wanted} generators were ready within {} s: nothing was sent; start the others, or give --generators {ready}", limit.as_secs()
+        "{ready} of {wanted} generators were ready within {} s: nothing was sent; start the others, give their number to --generators, or a longer --gather", limit.as_secs()
     )]
     Alone {
         /// Those that were ready.

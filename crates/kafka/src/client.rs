@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// A connection that is not there by then is none.
+/// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Messages that one poll brings: each poll also asks for positions.
 pub(crate) const MOST_POLLED: i32 = 10_000;
@@ -63,12 +63,6 @@ impl Cluster {
         })
     }
 
-    /// What it was made of.
-    #[must_use]
-    pub fn address(&self) -> &Address {
-        &self.address
-    }
-
     /// Makes a topic where there is none, with as many copies as the brokers make by default and messages of [`MOST_MESSAGE`].
     ///
     /// # Errors
@@ -85,8 +79,10 @@ impl Cluster {
         );
         new.configs
             .insert("max.message.bytes".to_owned(), MOST_MESSAGE.to_string());
-        if self.counted(topic)?.is_some() {
-            return self.until_led(topic);
+        match self.counted(topic)? {
+            Some((_, true)) => return Ok(()),
+            Some((_, false)) => return self.until_led(topic),
+            None => {}
         }
         let admin = self.kafka.admin();
         let made = self
@@ -105,8 +101,7 @@ impl Cluster {
 
     /// A new topic has no leaders at first.
     fn until_led(&self, topic: &str) -> Result<(), KafkaError> {
-        let limit = CONNECT;
-        let ends = std::time::Instant::now() + limit;
+        let ends = std::time::Instant::now() + CONNECT;
         while std::time::Instant::now() < ends {
             if self.counted(topic)?.is_some_and(|(_, led)| led) {
                 return Ok(());
@@ -115,25 +110,25 @@ impl Cluster {
         }
         Err(KafkaError::Late {
             what: format!("the topic {topic} has no leaders yet"),
-            limit,
+            limit: CONNECT,
         })
     }
 
-    /// How many partitions a topic has; `None` where there is no such topic.
-    ///
-    /// # Errors
-    /// A partition has no leader, or Kafka's.
-    pub fn partitions(&self, topic: &str) -> Result<Option<u32>, KafkaError> {
+    /// How many partitions a topic has, all of them with leaders.
+    fn existing(&self, topic: &str) -> Result<u32, KafkaError> {
         match self.counted(topic)? {
+            Some((count, true)) => Ok(count),
             Some((_, false)) => Err(KafkaError::Failed {
                 what: format!("the topic {topic} cannot be used"),
                 why: "a partition has no leader".to_owned(),
             }),
-            counted => Ok(counted.map(|(count, _)| count)),
+            None => Err(KafkaError::NoTopic {
+                address: self.address.to_string(),
+            }),
         }
     }
 
-    /// The same, and whether all have leaders.
+    /// How many partitions a topic has, and whether all have leaders; `None` where there is no such topic.
     fn counted(&self, topic: &str) -> Result<Option<(u32, bool)>, KafkaError> {
         let admin = self.kafka.admin();
         let wrong = |e: &KrafkaError| failed(format!("the topic {topic} cannot be described"), e);
@@ -157,15 +152,12 @@ impl Cluster {
         )))
     }
 
-    /// As [`Cluster::partitions`] of the topic that is meant.
+    /// How many partitions the topic of the address has.
     ///
     /// # Errors
-    /// There is none, or Kafka's.
+    /// There is no such topic, a partition has no leader, or Kafka's.
     pub fn must_have(&self) -> Result<u32, KafkaError> {
-        self.partitions(&self.address.topic)?
-            .ok_or_else(|| KafkaError::NoTopic {
-                address: self.address.to_string(),
-            })
+        self.existing(&self.address.topic)
     }
 
     /// The offset before the first message, or after the last one, of each partition.
@@ -201,9 +193,7 @@ impl Cluster {
     /// # Errors
     /// There is none, or Kafka's.
     pub fn reading(&self, topic: &str) -> Result<Reading, KafkaError> {
-        let count = self.partitions(topic)?.ok_or_else(|| KafkaError::NoTopic {
-            address: self.address.to_string(),
-        })?;
+        let count = self.existing(topic)?;
         let all: Vec<i32> = (0..count).filter_map(|n| i32::try_from(n).ok()).collect();
         let next = self.offsets(topic, &all, false)?;
         Ok(Reading {
@@ -320,6 +310,17 @@ pub(crate) fn code(error: &KrafkaError) -> Option<ErrorCode> {
         KrafkaError::Broker { code, .. } => Some(*code),
         _ => None,
     }
+}
+
+/// What a poll for messages of the topic brought. After an error that passes it is nothing: the caller polls again.
+pub(crate) fn polled(
+    polled: Result<Vec<ConsumerRecord>, KrafkaError>,
+    topic: &str,
+) -> Result<Vec<ConsumerRecord>, KafkaError> {
+    polled.or_else(|e| match e.is_retriable() {
+        true => Ok(Vec::new()),
+        false => Err(failed(format!("the topic {topic} cannot be read"), &e)),
+    })
 }
 
 pub(crate) fn message(record: ConsumerRecord) -> (Place, Message) {

@@ -53,9 +53,9 @@ impl Ready {
 pub struct Part {
     /// Its number.
     pub partition: i32,
-    /// From this offset,
+    /// The first offset.
     pub from: i64,
-    /// up to the one before this.
+    /// The offset after the last.
     pub to: i64,
     /// Messages between them.
     pub requests: u64,
@@ -95,7 +95,7 @@ pub struct Finished {
     pub run: String,
     /// The generator's name in the group.
     pub member: String,
-    /// In a word.
+    /// How it ended.
     pub ending: Ending,
     /// Recorded requests of its partitions that are in no figure of its document.
     #[serde(default)]
@@ -108,7 +108,7 @@ pub struct Finished {
     pub document: Option<Value>,
 }
 
-/// In a word.
+/// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -155,7 +155,7 @@ pub struct Latest {
 }
 
 impl Latest {
-    /// Of this group.
+    /// For this group; no run is known yet.
     #[must_use]
     pub fn of(group: &str) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Latest {
         }
     }
 
-    /// One more.
+    /// Takes the next entry.
     pub fn take(&mut self, entry: Entry) {
         let known = self.run.as_ref().map(|run| &run.start);
         match entry {

@@ -20,7 +20,7 @@ mod without;
 mod writer;
 
 pub use access::{Access, AccessError, Login, Mechanism};
-pub use address::{Address, AddressError, DEFAULT_PARTITIONS};
+pub use address::{Address, AddressError};
 pub use barrier::{Asked, Group, Share, Step, WaitError, wait};
 pub use entry::{Ending, Entry, Finished, Latest, Part, Ready, Run, Start};
 pub use error::KafkaError;

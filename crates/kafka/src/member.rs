@@ -1,6 +1,6 @@
 //! A generator in a consumer group.
 
-use crate::client::{MOST_MESSAGE, MOST_POLLED, code, failed, message};
+use crate::client::{MOST_MESSAGE, MOST_POLLED, code, failed, message, polled};
 use crate::{Cluster, Entry, Group, KafkaError, Message, Place};
 use krafka::Record;
 use krafka::consumer::{AutoOffsetReset, Consumer, OffsetAndMetadata, TopicPartition};
@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// A member of which nothing is heard for so long has left.
 const SESSION: Duration = Duration::from_secs(10);
 const HEARTBEAT: Duration = Duration::from_secs(2);
-/// A replay does not poll: it has all its messages. Who is in the group is alive, and so is waited for.
+/// `load merge` waits for the members of the group, so a generator must stay one until its replay ends.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 /// How long a result is offered to brokers that do not answer.
 const OFFERED: Duration = Duration::from_secs(60);
@@ -23,8 +23,8 @@ pub struct Member {
     cluster: Cluster,
     group: String,
     consumer: Consumer,
-    /// Of the topic of the results.
-    told: Consumer,
+    /// Reads the topic of the results.
+    from_results: Consumer,
     producer: Producer,
 }
 
@@ -39,7 +39,7 @@ impl Member {
         let results = cluster.address.results();
         cluster.have_topic(&results, 1)?;
         let ends = cluster.offsets(&results, &[0], true)?;
-        let told = cluster.reader(&results, vec![0], &ends)?;
+        let from_results = cluster.reader(&results, vec![0], &ends)?;
         let topic = cluster.address.topic.clone();
         let joined = async {
             let producer = cluster
@@ -76,7 +76,7 @@ impl Member {
             group: group.to_owned(),
             cluster,
             consumer,
-            told,
+            from_results,
             producer,
         })
     }
@@ -89,7 +89,7 @@ impl Member {
     pub fn leave(self) {
         let closed = async {
             let _ = self.producer.close().await;
-            let _ = self.told.close().await;
+            let _ = self.from_results.close().await;
             let _ = self.consumer.close().await;
         };
         self.cluster.runtime.block_on(closed);
@@ -98,14 +98,8 @@ impl Member {
 
 impl Group for Member {
     fn poll(&mut self, wait: Duration) -> Result<Vec<(Place, Message)>, KafkaError> {
-        let polled = self.cluster.runtime.block_on(self.consumer.poll(wait));
-        let records = polled.or_else(|e| match e.is_retriable() {
-            true => Ok(Vec::new()),
-            false => Err(failed(
-                format!("the topic {} cannot be read", self.topic()),
-                &e,
-            )),
-        })?;
+        let records = self.cluster.runtime.block_on(self.consumer.poll(wait));
+        let records = polled(records, self.topic())?;
         Ok(records.into_iter().map(message).collect())
     }
 
@@ -192,20 +186,15 @@ impl Group for Member {
     }
 
     fn heard(&mut self) -> Result<Vec<Entry>, KafkaError> {
-        let polled = self.told.poll(Duration::from_millis(20));
-        let records = self.cluster.runtime.block_on(polled);
-        let records = records.or_else(|e| match e.is_retriable() {
-            true => Ok(Vec::new()),
-            false => Err(failed(
-                format!(
-                    "the topic {} cannot be read",
-                    self.cluster.address.results()
-                ),
-                &e,
-            )),
-        })?;
+        let records = self.from_results.poll(Duration::from_millis(20));
+        let records = self.cluster.runtime.block_on(records);
+        let records = polled(records, &self.cluster.address.results())?;
+        // Documents of other groups are large, and are not decoded.
+        let group = self.group.as_bytes();
+        let own = records.into_iter();
+        let own = own.filter(|record| record.key.as_deref() == Some(group));
+        let values = own.filter_map(|record| record.value);
         // What another program wrote there is none of ours.
-        let values = records.into_iter().filter_map(|record| record.value);
         Ok(values
             .filter_map(|value| serde_json::from_slice(&value).ok())
             .collect())

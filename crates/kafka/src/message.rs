@@ -14,7 +14,7 @@ pub struct Place {
 pub struct Message {
     /// Messages of one key are in one partition, in the order in which they were sent.
     pub key: Vec<u8>,
-    /// What is said.
+    /// The content.
     pub value: Vec<u8>,
     /// Names and values.
     pub headers: Vec<(String, Vec<u8>)>,

@@ -18,7 +18,8 @@ Examples:
   powerband capture merge web-1.pbc web-2.pbc -o site.pbc
   powerband capture convert traffic.pbc --to pbc -o kafka://127.0.0.1:9092/traffic
 
-Exit codes: 0 done; 2 wrong usage, or the output cannot be written; 3 a file that cannot be read, or nothing to write."
+Exit codes: 0 done; 2 wrong usage, or the output cannot be written; 3 a file that cannot be read,
+nothing to write, or a topic that cannot be read or written."
 )]
 pub struct CaptureArgs {
     /// What to do.

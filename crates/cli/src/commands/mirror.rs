@@ -112,12 +112,6 @@ fn read(args: &MirrorArgs, mut problems: Vec<Problem>) -> Result<Resolved, Vec<P
     let files = &mut resolved.files;
     if let Some(text) = files.record.as_deref().and_then(topic::named) {
         files.topic = Some(topic::addressed("--record", text, &args.kafka)?);
-        if files.rotate_size.is_some() || files.rotate_every.is_some() {
-            return Err(vec![Problem::with(
-                "rotation is asked for, and a topic has no files",
-                "leave --rotate-size and --rotate-every out, or record into a file",
-            )]);
-        }
     }
     Ok(resolved)
 }

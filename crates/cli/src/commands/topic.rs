@@ -13,8 +13,8 @@ use kafka::{Access, Address, Cluster, KafkaError, Login};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How far a long reading is, is said so often.
-const TELL_EVERY: Duration = Duration::from_secs(5);
+/// Between two lines about how far a wait or a long reading is.
+pub const TELL_EVERY: Duration = Duration::from_secs(5);
 const LOGIN: &str = "POWERBAND_KAFKA_LOGIN";
 const LOGIN_FLAG: &str = "--kafka-login-file";
 
@@ -65,7 +65,8 @@ fn shown(text: &str) -> String {
 
 fn access(args: &KafkaArgs) -> Result<Access, Problem> {
     let of_failure = |failure: Failure| {
-        let (what, remedy) = failure.message.rsplit_once("; ").unwrap_or_default();
+        let text = &failure.message;
+        let (what, remedy) = text.rsplit_once("; ").unwrap_or((text, ""));
         Problem::with(what, remedy)
     };
     let login = match &args.kafka_login_file {

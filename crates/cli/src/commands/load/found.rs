@@ -25,4 +25,12 @@ impl Found {
         let asked = Asked::new(text.as_ref()?, flag);
         self.take(parse(&asked))
     }
+
+    /// Where `wrong`, the problem that a flag was given and does nothing.
+    pub fn meaningless(&mut self, wrong: bool, flag: &str, why: &str, remedy: &str) {
+        if wrong {
+            let what = format!("{flag} means nothing here: {why}");
+            self.problems.push(Problem::with(what, remedy));
+        }
+    }
 }

@@ -24,8 +24,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const GATHER: Duration = Duration::from_secs(300);
 /// A start that is missed by more is a trouble.
 const LATE: Duration = Duration::from_millis(100);
-/// What is waited for is said so often.
-const TELL_EVERY: Duration = Duration::from_secs(5);
 const MOST_GENERATORS: u64 = 1_000;
 /// A seed that JSON readers keep exactly.
 const SEED_BITS: u64 = (1 << 53) - 1;
@@ -63,12 +61,12 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
             ("--generators", given.generators.is_some()),
             ("--gather", given.gather.is_some()),
         ] {
-            if alone {
-                found.problems.push(Problem::with(
-                    format!("{flag} means nothing here: it belongs to a topic"),
-                    "name one with --replay kafka://HOST:PORT/TOPIC, or leave it out",
-                ));
-            }
+            found.meaningless(
+                alone,
+                flag,
+                "it belongs to a topic",
+                "name one with --replay kafka://HOST:PORT/TOPIC, or leave it out",
+            );
         }
         return found
             .problems
@@ -83,31 +81,22 @@ pub fn asked(args: &LoadArgs) -> Result<Option<InGroup>, Vec<Problem>> {
             "name one with --group NAME, such as the day: what a group has replayed it does not replay again",
         ));
     }
-    let whole = "the group claims all requests of the topic before the start";
-    for (flag, given, why, remedy) in [
-        (
-            "--warmup",
-            args.warmup.is_some(),
-            "all generators of a group start at one instant",
-            "leave it out, or replay a part of the traffic before",
-        ),
-        (
-            "--duration",
-            args.duration.is_some(),
-            whole,
-            "leave it out, or write a part of the traffic to a topic of its own with capture convert",
-        ),
-        (
-            "-n",
-            args.requests.is_some(),
-            whole,
-            "leave it out, or write a part of the traffic to a topic of its own with capture convert",
-        ),
+    found.meaningless(
+        args.warmup.is_some(),
+        "--warmup",
+        "all generators of a group start at one instant",
+        "leave it out, or replay a part of the traffic before",
+    );
+    for (flag, limited) in [
+        ("--duration", args.duration.is_some()),
+        ("-n", args.requests.is_some()),
     ] {
-        if given {
-            let what = format!("{flag} means nothing here: {why}");
-            found.problems.push(Problem::with(what, remedy));
-        }
+        found.meaningless(
+            limited,
+            flag,
+            "the group claims all requests of the topic before the start",
+            "leave it out, or write a part of the traffic to a topic of its own with capture convert",
+        );
     }
     let generators = found.given(&given.generators, "--generators", |a| {
         parse_whole(a, 1, MOST_GENERATORS, "generators")
@@ -165,7 +154,6 @@ struct Prepared {
 pub struct Joined {
     member: Member,
     share: Share<Prepared>,
-    group: String,
     amplify: u64,
     /// Of its name in the group.
     pub seed: u64,
@@ -194,10 +182,10 @@ impl InGroup {
             timeout: order.plan.timeout,
             limit: self.gather,
         };
-        let mut told = Told::new(self.generators, quiet);
+        let mut progress = Progress::new(self.generators, quiet);
         let prepare = |messages| self.prepared(messages).map_err(|failure| failure.message);
         let waited = kafka::wait(&mut member, &asked, topic::instant_ns, prepare, |step| {
-            told.tell(step);
+            progress.tell(step);
             match signals.received() {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
@@ -216,7 +204,6 @@ impl InGroup {
         }
         Ok(Joined {
             seed: seed(&share.member),
-            group: self.group.clone(),
             amplify: self.amplify,
             member,
             share,
@@ -326,8 +313,10 @@ impl Joined {
         let partitions: usize = own.iter().map(|one| one.parts.len()).sum();
         let requests: u64 = own.iter().map(|one| one.requests()).sum();
         format!(
-            "{requests} of {} recorded requests are this generator's, in {partitions} partitions",
-            self.share.start.requests()
+            "this generator has {} of {}, in {}",
+            run::grouped(requests),
+            run::counted(self.share.start.requests(), "recorded request"),
+            run::counted(partitions, "partition")
         )
     }
 
@@ -375,7 +364,7 @@ impl Joined {
         document: Option<serde_json::Value>,
     ) -> Result<(), Failure> {
         let told = self.member.say(&Entry::Finished(Finished {
-            group: self.group.clone(),
+            group: self.share.start.group.clone(),
             run: self.share.start.run.clone(),
             member: self.share.member.clone(),
             ending,
@@ -402,7 +391,7 @@ fn late(at_ns: u64, began_ns: u64) -> Option<String> {
     })
 }
 
-/// Each generator has its own, so that merged documents are told apart.
+/// Each generator has its own, so that merged documents can be distinguished.
 fn seed(member: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     member.hash(&mut hasher);
@@ -411,15 +400,15 @@ fn seed(member: &str) -> u64 {
 
 /// What was said while it waits.
 #[derive(Debug)]
-struct Told {
+struct Progress {
     wanted: usize,
     quiet: bool,
     last: Option<(Step, Instant)>,
 }
 
-impl Told {
-    fn new(wanted: usize, quiet: bool) -> Told {
-        Told {
+impl Progress {
+    fn new(wanted: usize, quiet: bool) -> Progress {
+        Progress {
             wanted,
             quiet,
             last: None,
@@ -429,7 +418,7 @@ impl Told {
     fn tell(&mut self, step: Step) {
         let now = Instant::now();
         let due = self.last.is_none_or(|(last, at)| {
-            last.ready != step.ready || now.duration_since(at) >= TELL_EVERY
+            last.ready != step.ready || now.duration_since(at) >= topic::TELL_EVERY
         });
         if self.quiet || !due {
             return;

@@ -117,10 +117,7 @@ fn excluded(args: &LoadArgs, found: &mut Found) {
         ),
     ];
     for (wrong, flag, why, remedy) in checks {
-        if wrong {
-            let what = format!("{flag} means nothing here: {why}");
-            found.problems.push(Problem::with(what, remedy));
-        }
+        found.meaningless(wrong, flag, why, remedy);
     }
 }
 

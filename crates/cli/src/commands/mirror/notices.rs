@@ -19,15 +19,17 @@ pub struct Notices {
     tolerated: [Said; Tolerated::ALL.len()],
 }
 
+/// What was said last of one kind.
 #[derive(Debug, Default, Clone, Copy)]
-struct Said {
-    at: Option<Instant>,
+pub(super) struct Said {
+    /// When; where it is `None`, more is said at once.
+    pub(super) at: Option<Instant>,
     count: u64,
 }
 
 impl Said {
     /// How many there are more, where it is time to say so.
-    fn due(&mut self, now: Instant, count: u64) -> Option<u64> {
+    pub(super) fn due(&mut self, now: Instant, count: u64) -> Option<u64> {
         let waits = |at: Instant| now.saturating_duration_since(at) < EVERY;
         if count == self.count || self.at.is_some_and(waits) {
             return None;

@@ -1,6 +1,6 @@
 //! The recording of the requests: in files, or in a topic of Kafka.
 
-use super::notices::stamped;
+use super::notices::{Said, stamped};
 use super::resolve::Files;
 use crate::commands::topic::{Origin, message};
 use crate::output;
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 const MOST_WAITING: u64 = 64 << 20;
 /// Without an acknowledgement for so long at the end, what waits is lost: a service is stopped within 90 s.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Losses are told so often at most.
-const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// Where records go.
 #[derive(Debug)]
@@ -35,31 +33,8 @@ pub struct Topic {
     rules: Rules,
     unencoded: u64,
     ended: bool,
-    told: Told,
-}
-
-/// What was said of losses.
-#[derive(Debug, Default)]
-struct Told {
-    lost: u64,
-    at: Option<Instant>,
-}
-
-impl Told {
-    /// Whether more are lost than were told, and it is time to say so.
-    fn is_due(&mut self, lost: u64, now: Instant) -> bool {
-        let waited = self
-            .at
-            .is_none_or(|at| now.saturating_duration_since(at) >= TELL_EVERY);
-        if lost == self.lost || !waited {
-            return false;
-        }
-        *self = Told {
-            lost,
-            at: Some(now),
-        };
-        true
-    }
+    /// Of losses.
+    said: Said,
 }
 
 impl Recording {
@@ -80,14 +55,14 @@ impl Recording {
                 Recorder::start(path, limits, rules, began_ns, about, Instant::now());
             return Ok((Recording::Files(Box::new(recorder)), change));
         };
-        let said = |e: kafka::KafkaError| format!("--record: {e}");
-        let cluster = Cluster::connect(address, access).map_err(said)?;
+        let failed = |e: kafka::KafkaError| format!("--record: {e}");
+        let cluster = Cluster::connect(address, access).map_err(failed)?;
         let made = cluster.have_topic(&address.topic, address.partitions);
-        made.map_err(said)?;
+        made.map_err(failed)?;
         // Its name for the capture is drawn as for a file.
         let head = Head::new(Kind::Traffic, began_ns, about);
         let topic = Topic {
-            writer: cluster.writer(MOST_WAITING).map_err(said)?,
+            writer: cluster.writer(MOST_WAITING).map_err(failed)?,
             path: PathBuf::from(address.to_string()),
             origin: Origin {
                 began_ns,
@@ -97,7 +72,7 @@ impl Recording {
             rules,
             unencoded: 0,
             ended: false,
-            told: Told::default(),
+            said: Said::default(),
         };
         Ok((Recording::Topic(Box::new(topic)), None))
     }
@@ -173,7 +148,7 @@ impl Recording {
             Self::Topic(topic) => {
                 topic.writer.finish(PATIENCE);
                 topic.ended = true;
-                topic.told.at = None;
+                topic.said.at = None;
                 topic.tell(Instant::now());
                 None
             }
@@ -185,28 +160,14 @@ impl Topic {
     fn tell(&mut self, now: Instant) {
         let sent = self.writer.sent();
         let lost = sent.failed + sent.no_room + self.unencoded;
-        if self.told.is_due(lost, now) {
+        if self.said.due(now, lost).is_some() {
+            let are = if lost == 1 { "is" } else { "are" };
             output::error(&stamped(&format!(
-                "--record: {lost} requests are not in {}: {}; check that the brokers run",
+                "--record: {} {are} not in {}: {}; check that the brokers run",
+                run::counted(lost, "request"),
                 self.path.display(),
                 sent.reason()
             )));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_loss_is_told_once_and_more_of_it_after_a_while() {
-        let mut told = Told::default();
-        let began = Instant::now();
-        assert!(!told.is_due(0, began));
-        assert!(told.is_due(3, began));
-        assert!(!told.is_due(3, began + TELL_EVERY));
-        assert!(!told.is_due(4, began + TELL_EVERY / 2));
-        assert!(told.is_due(4, began + TELL_EVERY));
     }
 }

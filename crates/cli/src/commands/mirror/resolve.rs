@@ -411,16 +411,23 @@ impl Reading<'_> {
         }
         let rotate_size = self.given("rotate_size", None, parse_size);
         let rotate_every = self.given("rotate_every", None, parse_duration);
-        if record.is_none() && (rotate_size.is_some() || rotate_every.is_some()) {
+        let rotates = rotate_size.is_some() || rotate_every.is_some();
+        let in_topic = record.as_deref().is_some_and(|r| topic::named(r).is_some());
+        if record.is_none() && rotates {
             self.problems.push(Problem::with(
                 "rotation is asked for, and no recording",
                 "name a file with --record",
             ));
         }
+        if in_topic && rotates {
+            self.problems.push(Problem::with(
+                "rotation is asked for, and a topic has no files",
+                "leave --rotate-size and --rotate-every out, or record into a file",
+            ));
+        }
         let record_limit = self.given("record_limit", None, record_limit);
         let limited = self.layers.one("record_limit", None).is_some();
-        let recorded = record.as_deref().filter(|r| topic::named(r).is_none());
-        if recorded.is_none() && shadow_log.is_none() && limited {
+        if (record.is_none() || in_topic) && shadow_log.is_none() && limited {
             self.problems.push(Problem::with(
                 "--record-limit is given, and no file is recorded",
                 "name a file with --record or --shadow-log",

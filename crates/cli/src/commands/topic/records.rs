@@ -113,9 +113,8 @@ impl Records {
     /// What could not be read, in words.
     pub fn skipped(&self) -> Option<String> {
         let first = self.first_skipped.as_ref()?;
-        let count = self.skipped;
-        let messages = if count == 1 { "message" } else { "messages" };
-        Some(format!("{count} {messages} left out: {first}"))
+        let messages = run::counted(self.skipped, "message");
+        Some(format!("{messages} left out: {first}"))
     }
 
     /// Headers whose values were kept although they are secrets.

@@ -14,7 +14,7 @@ const MOST_NAMED: usize = 5;
 pub enum Of {
     /// Runs of one workload.
     Runs,
-    /// Shares of one recording: each has pages of its own, and lasts as long as its requests.
+    /// Shares of one topic: the pages of one share and its length may differ from those of another.
     Group,
 }
 

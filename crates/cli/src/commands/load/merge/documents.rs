@@ -88,7 +88,12 @@ impl One {
                 "it is larger than 64 MiB; give a document of powerband load --json".to_owned(),
             );
         }
-        let mut value: Value = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+        let value = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+        One::of(name, value)
+    }
+
+    /// Takes a document that was part of a larger text, such as a generator's result.
+    pub fn of(name: &str, mut value: Value) -> Result<One, String> {
         plain(&mut value);
         let schema = value["schema"].as_str();
         if let Some(schema) = schema.filter(|schema| *schema != SCHEMA) {

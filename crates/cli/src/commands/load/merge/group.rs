@@ -36,8 +36,7 @@ pub fn merge(args: &LoadMergeArgs, text: &str, limits: &[Limit]) -> Result<u8, F
     let group = described(&address, &run);
     let documents = run.start.members.iter().filter_map(|member| {
         let document = run.of(&member.member)?.document.as_ref()?;
-        let bytes = serde_json::to_vec(document).map_err(|e| e.to_string());
-        let read = bytes.and_then(|bytes| One::read(&member.generator, &bytes));
+        let read = One::of(&member.generator, document.clone());
         Some(read.map_err(|why| format!("{}: {why}", member.generator)))
     });
     let documents = super::all(documents).map_err(Failure::usage)?;
@@ -96,7 +95,7 @@ fn complete(
             read(&mut latest).map_err(failed)?;
             break;
         }
-        if said.elapsed() >= EVERY * 5 {
+        if said.elapsed() >= topic::TELL_EVERY {
             said = Instant::now();
             output::say(&format!(
                 "{} of {} generators have ended; the others are waited for up to {} s more (Ctrl-C: no longer)",
