@@ -10,7 +10,7 @@ class LeakTest < PowerbandTest
   STOREFRONT = File.join(ROOT, "examples/storefront")
   KEEPING = File.join(APPS, "keeping")
 
-  def test_leaks_are_told_from_caches
+  def test_leaks_are_distinguished_from_caches
     pages = workload("/leak", "/paths", "/numbers", "/latest", "/pages", "/seen-at")
     ended = leak("--app", KEEPING, "--workload", pages, "--requests", "1200", "--seed", "1", "--json")
     assert_equal 1, ended.code, ended.to_s

@@ -4,7 +4,7 @@ require "test_helper"
 require "json"
 require "support/setup_server"
 
-# A search for a leak in a real server, as the program asks for it; and names by which objects hold others.
+# A search for a leak in a real server, as the program asks for it.
 class LeakTest < Minitest::Test
   include SetupServer
 

@@ -31,6 +31,17 @@ impl Stopped {
     }
 }
 
+/// Where a trial that does not count leaves the experiment without an answer.
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Stopped {
+        match failure {
+            Failure::Interrupted => Stopped::Interrupted,
+            Failure::Fatal(why) => Stopped::Configuration(why),
+            Failure::Trial(why) => Stopped::NoAnswer(why),
+        }
+    }
+}
+
 /// How an attempt ended early.
 #[derive(Debug)]
 pub enum Failure {

@@ -127,13 +127,7 @@ fn searched(
     let versions = flights::versions(&flights::counters(&flight_dir));
     put_away(&flight_dir, question.keep.then_some(&folder));
     discard::discard(&folder, experiment);
-    let seen = result
-        .and_then(Ended::with_its_hook)
-        .map_err(|failure| match failure {
-            Failure::Interrupted => Stopped::Interrupted,
-            Failure::Fatal(why) => Stopped::Configuration(why),
-            Failure::Trial(why) => Stopped::NoAnswer(why),
-        })?;
+    let seen = result.and_then(Ended::with_its_hook)?;
     let requests: u64 = seen.requests_by_round.iter().sum();
     let answer = match (seen.leaks.is_empty(), requests < LEAST_REQUESTS) {
         (_, true) => Answer::Undecided,
@@ -275,6 +269,7 @@ impl Search<'_> {
         let own = roots(&self.experiment.app_dir);
         let is_own = |file: &str| own.iter().any(|root| is_of_application(file, root));
         let found = heap::search(&dump, &log, &is_own);
+        // Two questions: Puma refuses a query of more than 10 KB, and all paths together may be longer.
         let mut names = self
             .ask(&format!("/names?{}", heap::unnamed(&found.leaks)))?
             .names;

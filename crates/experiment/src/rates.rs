@@ -215,7 +215,7 @@ pub fn of_server(
     let searched = settled.and_then(|hung| search::search(&station, &question(hung)));
     let mut search = searched.map_err(|failure| match failure {
         Failure::Trial(why) => Stopped::NoAnswer(format!("{target}: {why}")),
-        failure => stopped(failure),
+        failure => failure.into(),
     })?;
     search.warnings.extend(sender.caveats());
     search.warnings.extend(spoiled);
@@ -272,9 +272,7 @@ pub(crate) fn of_arm(
         search::search(&station, &question)
     });
     discard::discard(asked.folder, bench.experiment);
-    let (mut search, hook_failed) = searched
-        .and_then(Ended::whatever_its_hook_did)
-        .map_err(stopped)?;
+    let (mut search, hook_failed) = searched.and_then(Ended::whatever_its_hook_did)?;
     search.warnings.extend(hook_failed);
     Ok(search)
 }
@@ -286,12 +284,4 @@ fn agent(bench: &Bench<'_>, serving: &Serving<'_>) -> Option<Agent> {
         flight_dir: serving.folder.join(flights::FOLDER),
         settings: serving.arm.settings,
     })
-}
-
-fn stopped(failure: Failure) -> Stopped {
-    match failure {
-        Failure::Interrupted => Stopped::Interrupted,
-        Failure::Fatal(why) => Stopped::Configuration(why),
-        Failure::Trial(why) => Stopped::NoAnswer(why),
-    }
 }

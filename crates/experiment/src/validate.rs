@@ -361,7 +361,7 @@ fn server(
             measured.trials.push(trial);
             Ok(())
         }
-        Err(failure) => Err(stopped(failure)),
+        Err(failure) => Err(failure.into()),
     }
 }
 
@@ -462,14 +462,6 @@ fn make(folder: &Path) -> Result<(), Stopped> {
 
 fn no_answer(error: PredictError) -> Stopped {
     Stopped::NoAnswer(error.to_string())
-}
-
-fn stopped(failure: Failure) -> Stopped {
-    match failure {
-        Failure::Interrupted => Stopped::Interrupted,
-        Failure::Fatal(why) => Stopped::Configuration(why),
-        Failure::Trial(why) => Stopped::NoAnswer(why),
-    }
 }
 
 /// Seeds that have nothing to do with each other.

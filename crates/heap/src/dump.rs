@@ -40,8 +40,8 @@ pub struct Node {
     kind: u32,
     /// Number of what it is called: a class by its name, a root by its kind, an object of a C extension by its type.
     label: u32,
-    /// Elements, pairs or bytes.
-    pub elements: Option<u32>,
+    /// Elements, pairs or bytes; 0 of what has none.
+    pub elements: u32,
     /// Index into `sites`.
     pub site: u32,
     /// Number of the collection after which it was made; 0: before the rounds.
@@ -193,6 +193,11 @@ impl Dump {
         self.is_module(index) && self.node(index).label != 0
     }
 
+    /// Whether paths are shown from here on: it is a root, or a class or a module with a name.
+    pub fn begins_way(&self, index: u32) -> bool {
+        self.is_root(index) || self.is_named_module(index)
+    }
+
     pub fn is_module(&self, index: u32) -> bool {
         matches!(self.text(self.node(index).kind), "CLASS" | "MODULE")
     }
@@ -289,7 +294,7 @@ impl Reading {
                 .length
                 .or(line.size)
                 .or(line.bytesize)
-                .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+                .map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX)),
             site: *self.sites.entry(site).or_insert(count),
             made_in: line.generation,
             bytes: line.memsize.min(MOST_BYTES),

@@ -95,13 +95,11 @@ pub fn joined(
 /// A number for the kinds of objects from a class, or a root, to this one.
 fn kinds(dump: &Dump, holders: &Holders, keeper: u32) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let mut object = keeper;
-    loop {
-        if dump.is_root(object) || dump.is_named_module(object) {
-            object.hash(&mut hasher);
-            return hasher.finish();
+    for object in holders.way(dump, keeper) {
+        match dump.begins_way(object) {
+            true => object.hash(&mut hasher),
+            false => dump.kind_of(object).hash(&mut hasher),
         }
-        dump.kind_of(object).hash(&mut hasher);
-        object = holders.holder(object);
     }
+    hasher.finish()
 }

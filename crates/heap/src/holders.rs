@@ -1,6 +1,7 @@
 //! Which object holds which: a tree of shortest paths from the roots of the heap.
 
 use crate::dump::Dump;
+use std::iter;
 
 /// Not reached from any root.
 const NONE: u32 = u32::MAX;
@@ -71,5 +72,12 @@ impl Holders {
     /// What holds an object; a root holds itself.
     pub fn holder(&self, object: u32) -> u32 {
         self.holder[object as usize]
+    }
+
+    /// The way up from an object, itself first, to the nearest class or module with a name, else to a root.
+    pub fn way(&self, dump: &Dump, from: u32) -> impl Iterator<Item = u32> {
+        iter::successors(Some(from), |object| {
+            (!dump.begins_way(*object)).then(|| self.holder(*object))
+        })
     }
 }

@@ -9,12 +9,7 @@ const MOST_STEPS: usize = 16;
 
 /// The steps, and the address of each.
 pub fn path(dump: &Dump, holders: &Holders, keeper: u32) -> (Vec<Step>, Vec<u64>) {
-    let mut way = vec![keeper];
-    let mut object = keeper;
-    while !dump.is_root(object) && !dump.is_named_module(object) {
-        object = holders.holder(object);
-        way.push(object);
-    }
+    let mut way: Vec<u32> = holders.way(dump, keeper).collect();
     way.reverse();
     if way.len() > MOST_STEPS {
         let last = way.split_off(way.len() - MOST_STEPS / 2);

@@ -1,4 +1,5 @@
-//! How what requests leave goes on from round to round, and so much of each thousand requests.
+//! Judges by the counts of each round whether what requests leave grows, fills a cache or is replaced, and computes rates per thousand
+//! requests.
 
 use run::leak::{Course, Rate};
 use stats::SignedRank;
@@ -12,7 +13,7 @@ const ALPHA: f64 = 0.05;
 /// The later half's share where it leaves half as many as the earlier one. Both halves must surely have more: two one-sided tests, each
 /// at 5 %, as for an equivalence.
 const OF_A_HALVING: f64 = 1.0 / 3.0;
-/// In so many rounds something must be left for a word about a cache; a leak that is not surely one may miss a single round.
+/// Something must be left in at least so many rounds for any verdict. For "undecided", one round at most may be without.
 const LEAST_ROUNDS: usize = 3;
 
 /// The course of requests that left something, by round. What one request leaves may be many objects, so that they are no count of

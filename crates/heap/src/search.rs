@@ -3,7 +3,7 @@
 use crate::dump::{Dump, Line};
 use crate::groups::{self, Group, Judged, Left};
 use crate::holders::Holders;
-use crate::log::Log;
+use crate::log::{Log, Sized};
 use crate::paths;
 use crate::rounds::{course, rate};
 use run::leak::{Course, Endpoint, Retained, Site};
@@ -45,12 +45,13 @@ pub fn search(dump: &Dump, log: &Log, of_application: &dyn Fn(&str) -> bool) -> 
         holders: &holders,
         log,
         asked: log.requests_by_round(),
+        asked_of: log.endpoints().into_iter().collect(),
         of_application,
     };
     let by_keeper = groups::by_keeper(dump, &holders, log);
     let judged_alone = |keeper: u32, left: &[Left]| Judged {
-        grows: searched.course(&[keeper], left) == Some(Course::Growing),
-        has_sizes: log.sizes_of(dump.node(keeper).address).is_some(),
+        grows: searched.course(&[keeper], left, &searched.leaving(left)) == Some(Course::Growing),
+        has_sizes: searched.sized(keeper).is_some(),
     };
     let mut groups = groups::joined(dump, &holders, by_keeper, judged_alone);
     groups.extend(searched.without_objects(&groups));
@@ -76,10 +77,17 @@ struct Searched<'a> {
     log: &'a Log,
     /// Requests by round.
     asked: Vec<u64>,
+    /// Requests by the name of their endpoint.
+    asked_of: HashMap<&'a str, u64>,
     of_application: &'a dyn Fn(&str) -> bool,
 }
 
 impl Searched<'_> {
+    /// The sizes of a container, where they are known.
+    fn sized(&self, keeper: u32) -> Option<&Sized> {
+        self.log.sizes_of(self.dump.node(keeper).address)
+    }
+
     /// Requests that left something, by round. What was made between requests counts as one of the round.
     fn leaving(&self, left: &[Left]) -> Vec<u64> {
         let mut seen = HashSet::new();
@@ -112,7 +120,7 @@ impl Searched<'_> {
     fn grown(&self, keepers: &[u32]) -> Option<Vec<u64>> {
         let mut grown = vec![0_u64; self.log.rounds()];
         for keeper in keepers {
-            let sized = self.log.sizes_of(self.dump.node(*keeper).address)?;
+            let sized = self.sized(*keeper)?;
             for (grown, two) in grown.iter_mut().zip(sized.sizes.windows(2)) {
                 *grown = grown.saturating_add(two[1].saturating_sub(two[0]));
             }
@@ -121,8 +129,8 @@ impl Searched<'_> {
     }
 
     /// How what these keep goes on: by the requests that left something, unless the sizes of what keeps it say otherwise.
-    fn course(&self, keepers: &[u32], left: &[Left]) -> Option<Course> {
-        let by_requests = course(&self.leaving(left));
+    fn course(&self, keepers: &[u32], left: &[Left], leaving: &[u64]) -> Option<Course> {
+        let by_requests = course(leaving);
         if by_requests == Some(Course::Growing) && !self.replaces(keepers, left) {
             return by_requests;
         }
@@ -140,7 +148,7 @@ impl Searched<'_> {
     fn replaces(&self, keepers: &[u32], left: &[Left]) -> bool {
         let mut gained: u64 = 0;
         for keeper in keepers {
-            let Some(sized) = self.log.sizes_of(self.dump.node(*keeper).address) else {
+            let Some(sized) = self.sized(*keeper) else {
                 return false;
             };
             if let [first, .., last] = sized.sizes.as_slice() {
@@ -156,7 +164,7 @@ impl Searched<'_> {
     fn kept(&self, group: &Group) -> Option<Kept> {
         let keeper = *group.keepers.first()?;
         let leaving = self.leaving(&group.left);
-        let course = self.course(&group.keepers, &group.left)?;
+        let course = self.course(&group.keepers, &group.left, &leaving)?;
         let mut objects = vec![0; self.log.rounds()];
         let mut bytes = vec![0; self.log.rounds()];
         for one in &group.left {
@@ -171,12 +179,14 @@ impl Searched<'_> {
             }
         }
         let (path, addresses) = paths::path(self.dump, self.holders, keeper);
-        let sized = self.log.sizes_of(self.dump.node(keeper).address);
         let retained = Retained {
             course,
             path,
             keepers: group.keepers.len() as u64,
-            sizes: sized.filter(|_| alone).map(|sized| sized.sizes.clone()),
+            sizes: self
+                .sized(keeper)
+                .filter(|_| alone)
+                .map(|sized| sized.sizes.clone()),
             objects_per_thousand: rate(&objects, &self.asked),
             bytes_per_thousand: rate(&bytes, &self.asked),
             objects_by_round: objects,
@@ -193,10 +203,9 @@ impl Searched<'_> {
     /// What one element of a container takes in it.
     fn element_bytes(&self, keeper: u32) -> u64 {
         let node = self.dump.node(keeper);
-        let elements = u64::from(node.elements.unwrap_or(0));
+        let elements = u64::from(node.elements);
         let is_text = self
-            .log
-            .sizes_of(node.address)
+            .sized(keeper)
             .is_some_and(|sized| sized.kind == "String");
         match node.bytes.checked_div(elements) {
             Some(each) if is_text => each.clamp(1, 2),
@@ -238,14 +247,13 @@ impl Searched<'_> {
     fn endpoints(&self, left: &[Left]) -> Vec<Endpoint> {
         let mut endpoints: HashMap<u32, Endpoint> = HashMap::new();
         let mut seen = HashSet::new();
-        let asked: HashMap<&str, u64> = self.log.endpoints().into_iter().collect();
         for one in left {
             let Some(place) = one.request else { continue };
             let number = self.log.request(place).endpoint;
             let name = self.log.endpoint_name(number);
             let endpoint = endpoints.entry(number).or_insert_with(|| Endpoint {
                 name: name.to_owned(),
-                requests: asked.get(name).copied().unwrap_or(0),
+                requests: self.asked_of.get(name).copied().unwrap_or(0),
                 leaving: 0,
                 objects: 0,
                 bytes: 0,

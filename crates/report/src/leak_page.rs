@@ -39,7 +39,7 @@ fn one(sheet: &mut Sheet, leak: &Retained, most: usize) {
     sheet.labelled(
         "Grows        ",
         &format!(
-            "{} and {} by each thousand requests.",
+            "{} and {} per thousand requests.",
             rate(&leak.objects_per_thousand, &|objects| {
                 grouped(objects.round() as u64) + " objects"
             }),
@@ -99,7 +99,7 @@ fn endpoints(leak: &Retained, most: usize) -> String {
     let endpoints: &[Endpoint] = &leak.endpoints;
     if endpoints.is_empty() {
         return match leak.sites.is_empty() {
-            true => "not known: what grows holds no objects of its own, such as an array of numbers.",
+            true => "not known: what grows holds no objects, as an array of numbers does.",
             false => "not known: the objects were made after the last request of a round, such as by a thread in the background.",
         }
         .to_owned();
@@ -173,8 +173,8 @@ fn remedy(leak: &Retained) -> String {
     let last = leak.path.iter().rfind(|step| step.name.is_some());
     let name = last.and_then(|step| step.name.as_deref());
     let what = match name {
-        Some(name) => format!("look where {name} is added to"),
-        None => "look what adds to it".to_owned(),
+        Some(name) => format!("look for the code that adds to {name}"),
+        None => "look for the code that adds to it".to_owned(),
     };
     let defined = last.and_then(|step| step.defined_at.as_deref());
     let defined = defined.map_or_else(String::new, |at| format!(" (defined at {})", short(at)));
@@ -246,7 +246,7 @@ fn limits(document: &Document) -> Vec<String> {
             .map(|Asked { name, requests }| format!("{} ({requests})", named(name)))
             .collect();
         said.push(format!(
-            "Too seldom asked for a leak to be seen: {}. Give them more weight in the workload, or send more requests (--requests).",
+            "Endpoints with too few requests to show a leak: {}. Give them more weight in the workload, or send more requests (--requests).",
             each.join(", ")
         ));
     }
@@ -284,10 +284,10 @@ mod tests {
             "Endpoint     GET /leak (100.0 % of its",
             "Made at      config.ru:16 (Hash).",
             "Kept by      Keeping \u{2192} SEEN (Array)",
-            "look where SEEN is added to (defined at",
-            "not known: what grows holds no objects of its own",
+            "look for the code that adds to SEEN (defined at",
+            "not known: what grows holds no objects, as an array of numbers does.",
             "What was alive at the end",
-            "Too seldom asked for a leak to be seen: GET /seldom (4).",
+            "Endpoints with too few requests to show a leak: GET /seldom (4).",
         ] {
             assert!(page.contains(said), "{said}: {page}");
         }

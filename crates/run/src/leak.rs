@@ -45,7 +45,7 @@ pub struct Document {
     pub exit_code: u8,
     /// What grows in every round, the largest first.
     pub leaks: Vec<Retained>,
-    /// What requests also left, and what is no leak, or not surely one; the largest only.
+    /// What else requests left that is not, or not surely, a leak; the largest only.
     pub others: Vec<Retained>,
     /// Endpoints that were asked too seldom for a leak to be seen.
     pub seldom: Vec<Asked>,
@@ -94,12 +94,12 @@ pub struct Retained {
     pub path: Vec<Step>,
     /// Objects at the end of such a path: more than one where several of the same kind keep some each.
     pub keepers: u64,
-    /// Elements, pairs or bytes of what keeps them at the beginning of the first round and at the end of each; absent where they are
-    /// fewer than 64 or not known.
+    /// Elements, pairs or bytes of what keeps them at the beginning of the first round and at the end of each; absent where there
+    /// are fewer than 64 (of a string: 4,096 bytes) at any of these moments, or several keepers.
     pub sizes: Option<Vec<u64>>,
     /// Objects that are left of each thousand requests.
     pub objects_per_thousand: Rate,
-    /// Bytes of these, and by which what keeps them has grown.
+    /// Bytes of these objects, and the bytes by which what keeps them has grown itself.
     pub bytes_per_thousand: Rate,
     /// Objects left of each round.
     pub objects_by_round: Vec<u64>,
@@ -124,7 +124,7 @@ pub struct Step {
     pub defined_at: Option<String>,
 }
 
-/// So much of each thousand requests.
+/// An amount per thousand requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

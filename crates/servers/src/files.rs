@@ -62,7 +62,10 @@ pub(crate) fn failed(
 }
 
 /// 128 random bits in hexadecimal, for tokens and names that cannot be guessed.
-pub(crate) fn nonce() -> Result<String, StartError> {
+///
+/// # Errors
+/// When the system gives none.
+pub fn nonce() -> Result<String, StartError> {
     let mut bytes = [0_u8; 16];
     let path = Path::new("/dev/urandom");
     std::fs::File::open(path)

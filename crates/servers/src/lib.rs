@@ -63,7 +63,7 @@ pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use environment::EXPERIMENT;
 pub use error::{Died, StartError};
 pub use falcon::default_falcon_command;
-pub use files::private_file;
+pub use files::{nonce, private_file};
 pub use guard::Exit;
 pub use library::{allocator_library, library};
 pub use log::Excerpt;

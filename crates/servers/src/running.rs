@@ -161,7 +161,7 @@ impl Running {
         self.handle().passenger_status()
     }
 
-    /// The body of the server's own answer to a GET with a further header, past what stands in front of it. `go_on` is called
+    /// The body of the answer to a GET with one more header, sent to the server directly and not through its front. `go_on` is called
     /// every 50 ms of waiting and ends it with its error.
     ///
     /// # Errors

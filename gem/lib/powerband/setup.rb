@@ -28,7 +28,8 @@ module Powerband
       @failed = []
       @done_by = {}
       @loaded = nil
-      @prepared = @surrounded = nil
+      @prepared = nil
+      @surrounded = {}
       @profiles = @minor_only = false
       @asked.errors.each { |what, message| failed(what, message) }
     end
@@ -62,7 +63,7 @@ module Powerband
       attempt(:gc_profiler) { profile(middleware) } if @asked.gc_profiler?
       attempt(:oob_gc) { collect_out_of_band(&attach) } if @asked.oob_gc.positive?
       attempt(:oob_major) { major_out_of_band(&attach) } if @asked.oob_major?
-      attempt(:leak) { Leak.into(middleware, @asked.leak) } unless @asked.leak.empty?
+      attempt(:leak) { surround(middleware, :leak) { |app| Leak.new(app, @asked.leak) } } unless @asked.leak.empty?
       report("server")
     end
 
@@ -98,8 +99,13 @@ module Powerband
       return unless @profiles
 
       GC::Profiler.enable
-      middleware.surround { |app| Profiled.new(app) } unless middleware.equal?(@surrounded)
-      @surrounded = middleware
+      surround(middleware, :gc_profiler) { |app| Profiled.new(app) }
+    end
+
+    # Once, however often the server says that it serves.
+    def surround(middleware, what, &)
+      middleware.surround(&) unless middleware.equal?(@surrounded[what])
+      @surrounded[what] = middleware
     end
 
     def attempt(what)
@@ -120,6 +126,10 @@ module Powerband
 
     def report_due?
       @out_of_band.runs == 1 || Process.clock_gettime(Process::CLOCK_MONOTONIC) - @reported_s >= REPORT_EVERY_S
+    end
+
+    def report_again
+      report("server") if report_due?
     end
 
     def report(role)

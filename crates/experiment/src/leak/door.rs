@@ -3,7 +3,6 @@
 use crate::error::{Failure, Stopped};
 use crate::progress::Watcher;
 use heap::Name;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::Deserialize;
 use servers::Running;
 use std::collections::HashMap;
@@ -11,7 +10,6 @@ use std::path::PathBuf;
 
 /// The header with the token.
 const HEADER: &str = "X-Powerband-Leak";
-const TOKEN_BYTES: usize = 16;
 
 /// What asks.
 pub struct Door {
@@ -31,11 +29,7 @@ pub struct Answer {
 
 impl Door {
     pub fn new() -> Result<Door, Stopped> {
-        let mut bytes = [0; TOKEN_BYTES];
-        SystemRandom::new().fill(&mut bytes).map_err(|_| {
-            Stopped::NoAnswer("the system gives no random numbers for a token".to_owned())
-        })?;
-        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = servers::nonce().map_err(|why| Stopped::NoAnswer(why.to_string()))?;
         Ok(Door { token })
     }
 

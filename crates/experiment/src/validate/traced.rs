@@ -130,9 +130,7 @@ pub fn trace(
         Ok((seen, rates, loops))
     });
     bench.own.env = own;
-    let (seen, rates, loops) = result
-        .and_then(Ended::with_its_hook)
-        .map_err(super::stopped)?;
+    let (seen, rates, loops) = result.and_then(Ended::with_its_hook)?;
     let found = Found {
         seen: &seen,
         rates,

@@ -7,23 +7,22 @@ module Powerband
       private
 
       def collect_out_of_band(&)
-        surround_with(@out_of_band || OutOfBand.new(@asked.oob_gc) { report("server") if report_due? }, &)
-        @minor_only = OutOfBand.minor_only
+        attach_collector(@out_of_band || OutOfBand.new(@asked.oob_gc) { report_again }, &)
       end
 
       # Without a place for it, majors stay where they are.
       def major_out_of_band(&)
         raise Refused, MajorOutOfBand.needs unless GC.respond_to?(:config)
 
-        surround_with(@out_of_band || MajorOutOfBand.new { report("server") if report_due? }, &)
-        @minor_only = OutOfBand.minor_only
+        attach_collector(@out_of_band || MajorOutOfBand.new { report_again }, &)
         raise Refused, MajorOutOfBand.needs unless @minor_only
       end
 
-      def surround_with(out_of_band)
+      def attach_collector(out_of_band)
         yield out_of_band
         @out_of_band = out_of_band
         out_of_band.begin
+        @minor_only = OutOfBand.minor_only
       end
 
       def figures_out_of_band

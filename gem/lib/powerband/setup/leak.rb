@@ -14,12 +14,6 @@ module Powerband
       # Finalizers of one collection let go of what the next one frees.
       COLLECTIONS = 3
 
-      # Once, however often the server says that it serves.
-      def self.into(middleware, token)
-        middleware.surround { |app| new(app, token) } unless middleware.equal?(@middleware)
-        @middleware = middleware
-      end
-
       def initialize(app, token)
         @app = app
         @token = token
@@ -46,11 +40,14 @@ module Powerband
       end
 
       def answer(env)
-        body = Report.json(asked(env["PATH_INFO"], env["QUERY_STRING"].to_s))
-        [200, { "content-type" => "application/json", "content-length" => body.bytesize.to_s }, [body]]
+        reply(200, asked(env["PATH_INFO"], env["QUERY_STRING"].to_s))
       rescue StandardError, LoadError => e
-        body = Report.json({ error: "#{e.message} (#{e.class})" })
-        [500, { "content-type" => "application/json", "content-length" => body.bytesize.to_s }, [body]]
+        reply(500, { error: "#{e.message} (#{e.class})" })
+      end
+
+      def reply(status, fields)
+        body = Report.json(fields)
+        [status, { "content-type" => "application/json", "content-length" => body.bytesize.to_s }, [body]]
       end
 
       def asked(path, query)
