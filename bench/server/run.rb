@@ -8,10 +8,10 @@
 #   --write      replaces the rows of the versions that were measured; otherwise they are printed
 
 require "open3"
+require_relative "../support/build"
 require_relative "site"
 
-ROOT = File.expand_path("../..", __dir__)
-TABLE = "#{ROOT}/crates/predict/src/calibrated.tsv".freeze
+TABLE = "#{Build::ROOT}/crates/predict/src/calibrated.tsv".freeze
 
 # A version of a server that is installed.
 Version = Struct.new(:name, :number, :gems) do
@@ -19,9 +19,8 @@ Version = Struct.new(:name, :number, :gems) do
 end
 
 def found(name, gems)
-  environment = gems ? { "GEM_PATH" => "#{gems}:#{Gem.path.join(':')}" } : {}
   script = "gem #{name.dump}; puts Gem.loaded_specs[#{name.dump}].version"
-  out, status = Open3.capture2(environment, "ruby", "-e", script, err: File::NULL)
+  out, status = Open3.capture2(Site.environment(gems), "ruby", "-e", script, err: File::NULL)
   Version.new(name, out.strip, gems) if status.success?
 end
 
@@ -37,14 +36,14 @@ end
 
 def row(version, rounds)
   example = %w[cargo run --quiet --locked --package powerband-predict --example server_columns --]
-  out, err, status = Open3.capture3(*example, *rounds.words(version.name), chdir: ROOT)
+  out, err, status = Open3.capture3(*example, *rounds.words(version.name), chdir: Build::ROOT)
   abort "bench/server: #{version}: #{err}" unless status.success?
   [version.name, version.number, RUBY_VERSION, out.strip].join("\t")
 end
 
 # One start of the server, whose files are copied to `folder`.
 def measure(version, folder, strict:)
-  Site.open(version.name, version.gems, strict:) do |site|
+  Site.open(BINARY, version.name, version.gems, strict:) do |site|
     done = yield site
     FileUtils.cp_r("#{site.folder}/flight", folder)
     done
@@ -76,6 +75,7 @@ rehearses = ARGV.delete("--rehearse")
 abort "bench/server: --rehearse has no rows to --write; leave one of the two out" if rehearses && writes
 rounds = 1 if rehearses
 all = versions(ARGV.map { |folder| File.expand_path(folder) })
+BINARY = Build.program_and_agent("bench/server")
 warn "bench/server: #{all.join(', ')}; #{rounds} rounds, about #{(all.length * rounds * 25 / 60) + 1} min"
 Dir.mktmpdir("bench-server-rounds-") do |kept|
   found = all.to_h { |version| [version, Rounds.new([], [], 0)] }

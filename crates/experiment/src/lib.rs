@@ -29,7 +29,6 @@ mod git;
 mod host_trials;
 mod idle_threads;
 mod judge;
-mod known;
 mod layout;
 pub mod leak;
 mod noise;

@@ -3,6 +3,7 @@
 mod asked;
 mod configured;
 mod fitted;
+pub(crate) mod known;
 
 use crate::bench::{Bench, Installation};
 use crate::budget;
@@ -18,11 +19,11 @@ use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;
-use crate::{arms, command_runs, known, spoiled, tune};
-use asked::{asked, changed, is_of_same_application};
+use crate::{arms, command_runs, spoiled, tune};
+use asked::{asked, changed};
 use configured::{as_configured, configured, without_preload, without_workers};
 use fitted::{Fitted, before_pilot, fitted};
-use run::{Age, Document, Folder, Known, Plan, SCHEMA, SdSource, State};
+use run::{Age, Document, Folder, Plan, SCHEMA, SdSource, State};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,19 +38,12 @@ pub fn resolve_new(
     fallback_seed: u64,
 ) -> Result<Experiment, Vec<Problem>> {
     let (mut experiment, mut problems) = config::collected(request, goal, fallback_seed);
-    experiment.known = known_to(&experiment);
+    experiment.known = known::read(&experiment);
     problems.extend(fitted(&experiment).err());
     match problems.is_empty() {
         true => Ok(experiment),
         false => Err(problems),
     }
-}
-
-/// What earlier runs showed.
-pub(crate) fn known_to(experiment: &Experiment) -> Option<Known> {
-    known::read(experiment, |asked, key| {
-        is_of_same_application(asked, experiment, key)
-    })
 }
 
 /// Makes the run folder of a new run; refuses a budget in which nothing can be decided.

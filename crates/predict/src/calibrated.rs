@@ -1,7 +1,6 @@
 //! What servers do around an application, by version, as `bench/server` measures it with a trivial application: for traces that do not
 //! hold it.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::PredictError;
@@ -10,6 +9,7 @@ use crate::reading;
 use crate::server::Server;
 use crate::server_overhead::{LEAST_ADDRESS_NS, ServerOverhead};
 use crate::steps::Piece;
+use small_sort::SmallSort;
 
 const TABLE: &str = include_str!("calibrated.tsv");
 
@@ -38,7 +38,7 @@ fn nearest(table: &str, server: &Server) -> Calibrated {
     let (name, version) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     let mut rows: Vec<Row<'_>> = table.lines().filter_map(Row::of).collect();
     rows.retain(|row| row.server == name);
-    rows.sort_by_key(|row| numbers(row.version));
+    rows.small_sort_by_key(|row| numbers(row.version));
     let below = |row: &&Row<'_>| numbers(row.version) <= numbers(version);
     let found = rows.iter().rev().find(below).or(rows.first());
     found.map_or(
@@ -130,14 +130,18 @@ fn pieces(text: &str) -> Option<Vec<Piece>> {
 fn written(pieces: &[Piece], with_address: bool) -> String {
     let is_address = |piece: &Piece| matches!(piece, Piece::Away(ns) if *ns >= LEAST_ADDRESS_NS);
     let address = pieces.iter().rposition(is_address).filter(|_| with_address);
-    let us = |ns: u64| ((ns + US / 2) / US).max(1);
     let words = pieces.iter().enumerate().map(|(at, piece)| match *piece {
         _ if Some(at) == address => "address".to_owned(),
-        Piece::Held(ns) => format!("held {}", us(ns)),
-        Piece::Away(ns) | Piece::Lock(ns) => format!("away {}", us(ns)),
+        Piece::Held(ns) => format!("held {}", us(ns).max(1)),
+        Piece::Away(ns) | Piece::Lock(ns) => format!("away {}", us(ns).max(1)),
         _ => "answer".to_owned(),
     });
     words.collect::<Vec<String>>().join(", ")
+}
+
+/// Rounded to whole microseconds.
+fn us(ns: u64) -> u64 {
+    (ns + US / 2) / US
 }
 
 /// The columns of the table from `accept` on, from what processes left that served a trivial application: flight files with kept traces of
@@ -159,37 +163,31 @@ pub fn columns(
     };
     let records = || processes.iter().flat_map(|process| &process.flight.records);
     let requests = records().count() as u64;
-    let mut text = String::new();
     match (
         front::from_traces(traces()),
         ServerOverhead::learnt(traces()),
         process_cpu_ns,
     ) {
         (Some(front), Some(learnt), _) => {
-            let us = |ns: u64| (ns + US / 2) / US;
             let (before, after) = learnt.parts();
-            let _ = write!(
-                text,
+            Ok(format!(
                 "{}\t{}\t{}\t{}\t{requests}",
                 us(front.accept_ns),
                 us(with_kept.map_or(front.reactor_ns, |front| front.reactor_ns)),
                 written(before, true),
                 written(after, false)
-            );
+            ))
         }
         (_, _, Some(cpu_ns)) => {
             let own_ns: u64 = records().map(|record| record.cpu_ns).sum();
             let accept_ns = cpu_ns.saturating_sub(own_ns) / requests.max(1);
-            let _ = write!(text, "{}\t0\t-\t-\t{requests}", (accept_ns + US / 2) / US);
+            Ok(format!("{}\t0\t-\t-\t{requests}", us(accept_ns)))
         }
-        _ => {
-            return Err(PredictError::NotRead {
-                path: paths.first().cloned().unwrap_or_default(),
-                reason: "no trace of all threads was kept, and no CPU time was given".to_owned(),
-            });
-        }
+        _ => Err(PredictError::NotRead {
+            path: paths.first().cloned().unwrap_or_default(),
+            reason: "no trace of all threads was kept, and no CPU time was given".to_owned(),
+        }),
     }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub fn sentences(document: &Document) -> String {
         return String::new();
     }
     let lengths = format!(
-        ". Windows of a trial: {:.1} s at full load, {:.1} s at the rate of the latency",
+        ". Windows of a trial: {:.1} s at full load, {:.1} s at the common rate, for latency",
         timing.saturation_s, timing.objective_s
     );
     let first = first_s(document).map_or_else(String::new, |first_s| {

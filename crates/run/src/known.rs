@@ -1,6 +1,6 @@
 //! What earlier runs of the same application on the same machine have shown.
 
-use crate::counts::counted;
+use crate::counts::{counted, first_of};
 use crate::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -51,16 +51,6 @@ pub struct KnownArm {
 }
 
 impl Known {
-    /// The runs in words: `20261120-214512-tune-1f3a`, or `20261120-214512-tune-1f3a and 2 more`.
-    #[must_use]
-    pub fn named(&self) -> String {
-        match self.runs.as_slice() {
-            [] => "no run".to_owned(),
-            [only] => only.clone(),
-            [newest, more @ ..] => format!("{newest} and {} more", more.len()),
-        }
-    }
-
     /// What they showed and what it is used for, with windows of so many seconds.
     #[must_use]
     pub fn sentence(&self, window_s: f64) -> String {
@@ -81,7 +71,7 @@ impl Known {
         let parts: Vec<String> = [noise, around, arms].into_iter().flatten().collect();
         format!(
             "known from earlier runs of this application ({}): {}; this sets the plan and the order of the candidates, and no verdict uses it",
-            self.named(),
+            first_of(&self.runs, 1),
             parts.join(", ")
         )
     }
@@ -89,8 +79,7 @@ impl Known {
 
 impl KnownNoise {
     /// The same with windows of so many seconds.
-    #[must_use]
-    pub fn in_windows_of(&self, window_s: f64) -> f64 {
+    fn in_windows_of(&self, window_s: f64) -> f64 {
         self.sd_log_ratio / window_s.sqrt()
     }
 }
@@ -107,8 +96,9 @@ mod tests {
             around_windows_s: None,
             arms: Vec::new(),
         };
-        assert_eq!(known(&["a"]).named(), "a");
-        assert_eq!(known(&["c", "b", "a"]).named(), "c and 2 more");
+        let named = |runs: &[&str]| known(runs).sentence(4.0);
+        assert!(named(&["a"]).contains(" (a): "));
+        assert!(named(&["c", "b", "a"]).contains(" (c and 2 more): "));
         let noise = Some(KnownNoise {
             sd_log_ratio: 0.04,
             freedom: 5,

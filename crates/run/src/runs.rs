@@ -3,7 +3,7 @@
 //! Only what is certainly a run folder is deleted: a directory, no link, with the name that runs get and a document of ours, that
 //! no process works on.
 
-use crate::document::{Document, Kind, State};
+use crate::document::{Document, Host, Kind, State};
 use crate::folder::{
     CAPACITY_FILE, Folder, FolderError, LEAK_FILE, LOCK, VALIDATION_FILE, Worker, io, read_json,
 };
@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Exit code of a verdict that gives no answer.
 const NO_ANSWER: u8 = 3;
+/// Folders that are looked into for earlier measurements.
+const MOST_LOOKED_INTO: usize = 30;
 
 /// How far what a folder holds came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +119,9 @@ pub fn newest_of(root: &Path, kind: Kind) -> Result<Option<PathBuf>, FolderError
     Ok(found.map(|kept| kept.path))
 }
 
-/// The folders under `root` that have the name of a run, newest first, at most so many. Nothing in them is read.
-pub fn newest_named(root: &Path, most: usize) -> Vec<PathBuf> {
+/// The runs under `root` that measured on this machine to their end, newest first, each read when it is asked for. Only the newest
+/// folders with the name of a run are looked into.
+pub fn newest_measured(root: &Path, host: &Host) -> impl Iterator<Item = (Folder, Document)> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let of_run = |entry: &fs::DirEntry| {
         entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -127,8 +130,14 @@ pub fn newest_named(root: &Path, most: usize) -> Vec<PathBuf> {
     let mut names: Vec<PathBuf> = entries.filter(of_run).map(|entry| entry.path()).collect();
     // A name begins with the time of the start.
     names.sort_unstable_by(|one, other| other.cmp(one));
-    names.truncate(most);
-    names
+    names.truncate(MOST_LOOKED_INTO);
+    names.into_iter().filter_map(|path| {
+        // An earlier run only helps, so one that cannot be read is passed over.
+        let folder = Folder::open(&path).ok()?;
+        let document = folder.read().ok()?;
+        let is_alike = document.has_measured() && document.host.is_same_machine(host);
+        is_alike.then_some((folder, document))
+    })
 }
 
 /// The newest folder with a document under `root`.

@@ -46,7 +46,7 @@ pub use growth::{Grown, Growth, MATERIAL_GROWTH, grown, growth, growth_per_thous
 pub use interrupted::{Interrupted, interrupted};
 pub use mde::{Noise, mde};
 pub use order::block_orders;
-pub use pilot::{EqualArms, Foreseen, foresee};
+pub use pilot::{DEFAULT_SD, EqualArms, Foreseen, foresee};
 pub use race::{ArmSoFar, Dropped, RaceRule, Step, Why, step};
 pub use randomised::{
     INTERIM_LEVEL, LAST_LEVEL, MOST_LOOKS, Observation, Randomised, Redraws, look_level,

@@ -1,7 +1,7 @@
 //! How long the windows of a trial have to be, by what the pilot showed. Pure.
 
 use super::LEAST_WINDOW_S;
-use stats::{Noise, Scatter};
+use stats::{DEFAULT_SD, Noise, Scatter};
 
 /// What the pilot showed of the trials to come.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,9 +27,8 @@ pub struct Windows {
     pub good_s: f64,
 }
 
-/// Standard deviation of the log ratio of two equal trials before anything is known, in windows of [`USUAL_WINDOW_S`]: the
-/// convention that a detectable effect is planned with. Windows are long enough where it is no greater.
-const USUAL_NOISE: f64 = 0.04;
+/// The windows in which two equal trials differ by [`DEFAULT_SD`] where nothing is known. Windows are long enough where they differ by
+/// no more.
 const USUAL_WINDOW_S: f64 = 5.0;
 /// Longest window that noise or few requests ask for: beyond it, more blocks say more.
 const LONGEST_S: f64 = 10.0;
@@ -51,10 +50,7 @@ impl Windows {
 
     /// Before anything of this run was measured, by the scatter of a trial in windows of one second.
     pub fn by_earlier(earlier: Scatter) -> Windows {
-        let needed_s = earlier
-            .noise_in(1.0)
-            .map(|noise| (noise.sd / USUAL_NOISE).powi(2));
-        let window_s = needed_s.map_or(USUAL_WINDOW_S, within);
+        let window_s = within(by_noise_s(earlier));
         Windows {
             short_s: window_s,
             good_s: window_s,
@@ -66,19 +62,17 @@ impl Windows {
         // One pair of equal trials says little: the convention counts for as much as it does, or earlier runs for what they have.
         let convention = Noise {
             freedom: Some(1),
-            ..Noise::assumed(USUAL_NOISE)
+            ..Noise::assumed(DEFAULT_SD)
         };
-        let before = seen.earlier.noise_in(seen.window_s);
-        let before = Scatter::of(Some(before.unwrap_or(convention)));
-        let noise_s = match seen.log_ratio {
-            Some(x) => {
-                let all = before.and(Scatter::of(Noise::of_equal_arms(&[x])));
-                let sd = all.noise_in(1.0).map_or(USUAL_NOISE, |noise| noise.sd);
-                // The variance of a count goes with one over the window's length.
-                seen.window_s * (sd / USUAL_NOISE).powi(2)
-            }
-            None => Windows::by_earlier(seen.earlier).short_s,
+        let in_pilot = |noise| Scatter::of(noise).in_one_second(seen.window_s);
+        let before = match seen.earlier.freedom {
+            0 => in_pilot(Some(convention)),
+            _ => seen.earlier,
         };
+        let noise_s = by_noise_s(match seen.log_ratio {
+            Some(x) => before.and(in_pilot(Noise::of_equal_arms(&[x]))),
+            None => seen.earlier,
+        });
         let late_s = allowed.map_or(0.0, |share| ALLOWED_VIOLATIONS / share / seen.rate_per_s);
         let short_s = noise_s.max(least_s(seen.capacity_per_s, margin));
         Windows {
@@ -86,6 +80,13 @@ impl Windows {
             good_s: within(short_s.max(late_s)),
         }
     }
+}
+
+/// The length at which two equal trials differ by [`DEFAULT_SD`], by the scatter of a trial in windows of one second.
+fn by_noise_s(seen: Scatter) -> f64 {
+    // The variance of a count goes with one over the window's length.
+    let length_s = |noise: Noise| (noise.sd / DEFAULT_SD).powi(2);
+    seen.noise_in(1.0).map_or(USUAL_WINDOW_S, length_s)
 }
 
 /// The shortest window without any noise, seconds: it has to hold the answers that the margin needs, and a queue has to settle in it.
@@ -156,6 +157,7 @@ mod tests {
             "{late:?}"
         );
     }
+
     /// Ten pairs of an earlier run outweigh the one of the pilot; before it they alone count.
     #[test]
     fn earlier_runs_know_the_noise() {

@@ -2,9 +2,8 @@
 
 use super::promise::wrong_at_most;
 use super::{Script, conducted, measured, scratch, tuned, typed};
-use crate::known;
 use crate::request::Experiment;
-use crate::session::known_to;
+use crate::session::known;
 use run::{Answer, Document, Known, Settings, Stage};
 
 const TODAY: &str = "threads=1,workers=0";
@@ -118,7 +117,7 @@ fn only_runs_that_are_alike_are_taken() {
     assert!(result.is_ok());
     let id = "20261120-214512-tune-1f3a";
     std::os::unix::fs::symlink("run", runs.path().join("20261120-214513-tune-1f3b")).unwrap();
-    assert_eq!(known_to(&experiment), None, "no name of a run");
+    assert_eq!(known::read(&experiment), None, "no name of a run");
     std::fs::rename(runs.path().join("run"), runs.path().join(id)).unwrap();
     let folder = run::Folder::open(&runs.path().join(id)).unwrap();
     let on_this_host = |change: fn(&mut Document)| {
@@ -131,7 +130,7 @@ fn only_runs_that_are_alike_are_taken() {
         folder.write(&document).unwrap();
     };
     on_this_host(|_| ());
-    assert_eq!(known_to(&experiment).unwrap().runs, [id]);
+    assert_eq!(known::read(&experiment).unwrap().runs, [id]);
     let unlike: [fn(&mut Document); 5] = [
         |document| document.host.cpu_model = "another".to_owned(),
         |document| document.plan.app_dir = "/srv/another".to_owned(),
@@ -148,12 +147,12 @@ fn only_runs_that_are_alike_are_taken() {
     ];
     for change in unlike {
         on_this_host(change);
-        assert_eq!(known_to(&experiment), None);
+        assert_eq!(known::read(&experiment), None);
     }
     on_this_host(|_| ());
     let without = Experiment {
         earlier_runs: false,
         ..experiment
     };
-    assert_eq!(known_to(&without), None);
+    assert_eq!(known::read(&without), None);
 }

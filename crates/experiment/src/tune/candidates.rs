@@ -156,9 +156,10 @@ fn scored(
     grid: &Grid,
     limit: Option<MemoryLimit<'_>>,
 ) -> Result<Vec<Scored>, Stopped> {
+    let expected = known::Expected::of(document);
     let scored = configs(document, grid)?.into_iter().filter_map(|at| {
         let judged = limit.map(|limit| limit.judge(at));
-        let expected_per_s = known::expected_per_s(document, settings(at, document.plan.baseline))?;
+        let expected_per_s = expected.per_s(settings(at, document.plan.baseline))?;
         judged.is_none_or(|(_, fits)| fits).then_some(Scored {
             config: at,
             throughput: expected_per_s,

@@ -14,6 +14,7 @@ use crate::proof::{looks_once, proving_s};
 use crate::request::Arm;
 use arms::{Choice, Room};
 use run::{Comparison, Document, Outcome, Stage, Trial};
+use std::collections::BTreeMap;
 
 /// What the confirmation has shown.
 #[derive(Debug, Clone)]
@@ -157,9 +158,9 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         return Room(None);
     };
     let has_one_look = looks_once(plan.blocks, plan.alpha, procedure.store.document.seed);
-    let experiment = procedure.experiment;
+    let asked = procedure.experiment.blocks.is_some();
     // A look that was taken fixes those to come, and a number that follows the results would bias them.
-    let may_have_fewer = !begun && experiment.blocks.is_none() && has_one_look;
+    let may_have_fewer = !begun && !asked && has_one_look;
     let done = match begun {
         true => {
             let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
@@ -168,30 +169,29 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         false => 0,
     };
     let always = if begun { arms.len() } else { 2 };
-    let cost_s = |arm: &Arm| beside_windows_s(procedure, arm).unwrap_or(0.0);
+    let as_planned = confirmation(procedure, arms, always, done);
     let planned = Confirmation {
-        blocks: plan.blocks,
         least_blocks: match may_have_fewer {
             true => LEAST_BLOCKS,
             false => plan.blocks,
         },
-        done,
-        always: always as u32,
-        second: arms.len() > always,
-        window_s: plan.timing.saturation_s,
-        may_vary: experiment.window.is_none(),
-        proving_s: proving_s(plan).filter(|_| !begun && has_one_look),
-        shortest_s: by_noise::shortest_s(procedure),
-        always_s: arms[..always].iter().map(cost_s).sum(),
-        second_s: arms.get(always).map_or(0.0, cost_s),
+        proving_s: as_planned.proving_s.filter(|_| !begun && has_one_look),
+        ..as_planned
     };
-    let asked = experiment.blocks.is_some();
     let left_s = budget_s - procedure.elapsed_s();
     let with_search_s = path::left_s(procedure).unwrap_or(left_s);
-    let needed_s = |blocks| by_noise::needed_s(procedure, blocks).filter(|_| !begun);
-    let fitted = planned.fitted(with_search_s, left_s, &needed_s);
+    // Each is a simulation.
+    let needed_s: BTreeMap<u32, f64> = (planned.least()..=planned.blocks)
+        .filter_map(|blocks| Some((blocks, by_noise::needed_s(procedure, blocks)?)))
+        .collect();
+    let needed_s = |blocks| needed_s.get(&blocks).copied();
+    let fitted = planned.fitted(with_search_s, left_s, &|blocks| {
+        needed_s(blocks).filter(|_| !begun)
+    });
     let over_s = fitted.seconds() - left_s;
-    by_noise::note(procedure, &planned, &fitted);
+    if let Some(needed_s) = needed_s(fitted.blocks) {
+        by_noise::note(procedure, &planned, &fitted, needed_s);
+    }
     let plan = &mut procedure.store.document.plan;
     plan.blocks = fitted.blocks;
     let room = Room(Some((fitted, with_search_s)));
@@ -206,6 +206,25 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         procedure.store.document.plan.timing = budget::timing(fitted.window_s);
     }
     room
+}
+
+/// The blocks of these arms as planned, of which `done` are measured. The arm after the first `always` may be left out.
+fn confirmation(procedure: &Procedure<'_>, arms: &[Arm], always: usize, done: u32) -> Confirmation {
+    let plan = &procedure.store.document.plan;
+    let cost_s = |arm: &Arm| beside_windows_s(procedure, arm).unwrap_or(0.0);
+    Confirmation {
+        blocks: plan.blocks,
+        least_blocks: plan.blocks,
+        done,
+        always: always as u32,
+        second: arms.len() > always,
+        window_s: plan.timing.saturation_s,
+        may_vary: procedure.experiment.window.is_none(),
+        proving_s: proving_s(plan),
+        shortest_s: by_noise::shortest_s(procedure),
+        always_s: arms[..always].iter().map(cost_s).sum(),
+        second_s: arms.get(always).map_or(0.0, cost_s),
+    }
 }
 
 /// Why the deciding comparison has not fewer blocks.

@@ -5,6 +5,7 @@ use super::candidate::CandidateArm;
 use super::model;
 use crate::request::Arm;
 use run::{Document, KnownArm, Least, Settings};
+use small_sort::SmallSort;
 use stats::summary;
 
 /// A configuration that earlier runs measured, with today's in the same run.
@@ -22,10 +23,9 @@ fn over_today(document: &Document) -> Vec<OverToday> {
     let today = document.plan.baseline;
     let arms = document.known.as_ref().map_or(&[][..], |known| &known.arms);
     let over = |arm: &KnownArm| {
-        let mut todays = arms
-            .iter()
-            .filter(|one| one.run == arm.run && one.settings == today);
-        Some((arm.capacity_per_s / todays.next()?.capacity_per_s).ln())
+        let of_today = |one: &&KnownArm| one.run == arm.run && one.settings == today;
+        let today = arms.iter().find(of_today)?;
+        Some((arm.capacity_per_s / today.capacity_per_s).ln())
     };
     let mut found: Vec<OverToday> = Vec::new();
     for arm in arms {
@@ -40,7 +40,7 @@ fn over_today(document: &Document) -> Vec<OverToday> {
             breaks: same().any(|one| one.breaks),
         }));
     }
-    found.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
+    found.small_sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
     found
 }
 
@@ -83,15 +83,37 @@ pub fn candidates(
     candidates
 }
 
-/// What is expected of settings before they are tried, answers a second at full load: by earlier runs, else by the model.
-pub fn expected_per_s(document: &Document, settings: Settings) -> Option<f64> {
-    let predicted = |settings| Some(model::foreseen(document, settings)?.capacity_per_s);
-    let known = over_today(document);
-    let measured = known.iter().find(|one| one.settings == settings);
-    match measured.zip(predicted(document.plan.baseline)) {
-        Some((measured, todays)) => Some(measured.ratio * todays),
-        None => predicted(settings),
+/// What is expected of settings before they are tried: by earlier runs, else by the model.
+#[derive(Debug)]
+pub struct Expected<'d> {
+    document: &'d Document,
+    over_today: Vec<OverToday>,
+    /// What the model predicts of today's settings.
+    todays_per_s: Option<f64>,
+}
+
+impl<'d> Expected<'d> {
+    pub fn of(document: &'d Document) -> Expected<'d> {
+        Expected {
+            document,
+            over_today: over_today(document),
+            todays_per_s: predicted_per_s(document, document.plan.baseline),
+        }
     }
+
+    /// Answers a second at full load.
+    pub fn per_s(&self, settings: Settings) -> Option<f64> {
+        let mut known = self.over_today.iter();
+        let measured = known.find(|one| one.settings == settings);
+        match measured.zip(self.todays_per_s) {
+            Some((measured, todays_per_s)) => Some(measured.ratio * todays_per_s),
+            None => predicted_per_s(self.document, settings),
+        }
+    }
+}
+
+fn predicted_per_s(document: &Document, settings: Settings) -> Option<f64> {
+    Some(model::foreseen(document, settings)?.capacity_per_s)
 }
 
 #[cfg(test)]
@@ -200,7 +222,7 @@ mod tests {
             ("c", 3, 9e9, false),
         ]);
         let mean = (1.5_f64 * 2.0).sqrt();
-        let expected = |threads| expected_per_s(&two, settings(threads)).unwrap();
+        let expected = |threads| Expected::of(&two).per_s(settings(threads)).unwrap();
         assert!((expected(2) - 50.0 * mean).abs() < 1e-9);
         assert_eq!((expected(3), expected(1)), (50.0, 50.0));
         assert_eq!(ordered(&two, &[3, 4], 4), [2, 3, 4]);

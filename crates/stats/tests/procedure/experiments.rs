@@ -49,7 +49,7 @@ pub fn count(
     runs: u32,
     seed: u64,
     machine: Machine,
-    run: impl Fn(&mut Host, &mut Pcg64) -> bool,
+    mut run: impl FnMut(&mut Host, &mut Pcg64) -> bool,
 ) -> u32 {
     let mut rng = Pcg64::seed_from_u64(seed);
     let one = |_: &u32| {
@@ -72,14 +72,14 @@ pub fn false_positives(machine: Machine, blocks: u32, runs: u32, seed: u64) -> u
 /// the confidence that they claim on average.
 pub fn coverage(machine: Machine, blocks: u32, effect: f64, runs: u32, seed: u64) -> (u32, f64) {
     let plan = plan(blocks);
-    let claimed = std::cell::Cell::new(0.0);
+    let mut claimed = 0.0;
     let covered = count(runs, seed, machine, |host, rng| {
         let found = judge(&host.pairs(blocks, effect, rng), &plan, MARGIN, 0.0);
         let interval = found.interval.unwrap();
-        claimed.set(claimed.get() + interval.confidence);
+        claimed += interval.confidence;
         interval.low.ln() <= effect && effect <= interval.high.ln()
     });
-    (covered, claimed.get() / f64::from(runs))
+    (covered, claimed / f64::from(runs))
 }
 
 /// Where the detectable effect was taken from.

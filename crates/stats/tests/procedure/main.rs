@@ -247,8 +247,8 @@ fn windows_that_follow_the_noise_keep_both_promises() {
         for effect in [0.0, 0.05, -0.2] {
             let effect: f64 = f64::ln_1p(effect);
             let (mut claimed, mut different) = (0.0, 0);
-            let covered = count_runs(MANY, seed, |rng| {
-                let found = windows::confirm(&plan, machine, effect, 1e-6, rng).judged;
+            let covered = experiments::count(MANY, seed, machine, |host, rng| {
+                let found = windows::confirm(&plan, machine, effect, 1e-6, host, rng).judged;
                 different += u32::from(experiments::different(found.verdict));
                 let interval = found.interval.unwrap();
                 claimed += interval.confidence / f64::from(MANY);
@@ -271,25 +271,22 @@ fn windows_follow_the_noise() {
     let plan = windows::Plan::of(9);
     let with_noise = |noise: f64| Machine { noise, ..QUIET };
     for noise in [0.005, 0.01, 0.02] {
-        let found = count_runs(RUNS, 6_300, |rng| {
-            let found = windows::confirm(&plan, with_noise(noise), MARGIN.ln_1p(), 1e-6, rng);
+        let machine = with_noise(noise);
+        let found = experiments::count(RUNS, 6_300, machine, |host, rng| {
+            let found = windows::confirm(&plan, machine, MARGIN.ln_1p(), 1e-6, host, rng);
             found.judged.verdict == Verdict::Better
         });
         at_least(POWER, found, &format!("noise {noise}"));
     }
     let seconds = |noise: f64| {
+        let machine = with_noise(noise);
         let mut all_s = 0.0;
-        count_runs(RUNS, 6_301, |rng| {
-            all_s += windows::confirm(&plan, with_noise(noise), 0.0, MARGIN, rng).windows_s;
+        experiments::count(RUNS, 6_301, machine, |host, rng| {
+            all_s += windows::confirm(&plan, machine, 0.0, MARGIN, host, rng).windows_s;
             true
         });
         all_s / f64::from(RUNS)
     };
     let (little, usual) = (seconds(0.005), seconds(0.02));
     assert!(little < usual / 4.0, "{little} {usual}");
-}
-
-fn count_runs(runs: u32, seed: u64, mut run: impl FnMut(&mut Pcg64) -> bool) -> u32 {
-    let mut rng = Pcg64::seed_from_u64(seed);
-    (0..runs).filter(|_| run(&mut rng)).count() as u32
 }

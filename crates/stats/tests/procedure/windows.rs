@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Blocks after which the length is set again.
-pub const FIRST_BLOCKS: u32 = 3;
+const FIRST_BLOCKS: u32 = 3;
 /// Shortest and longest window, seconds.
 const LIMITS_S: (f64, f64) = (2.0, 30.0);
 /// The noise of a [`Machine`] is that of windows of so many seconds.
@@ -88,10 +88,10 @@ pub fn confirm(
     machine: Machine,
     effect: f64,
     margin: f64,
+    host: &mut Host,
     rng: &mut Pcg64,
 ) -> Confirmed {
-    let mut host = Host::new(machine, rng);
-    let (measured, windows_s) = blocks(plan, machine, &[0.0, effect], &mut host, rng);
+    let (measured, windows_s) = blocks(plan, machine, &[0.0, effect], host, rng);
     let pairs: Vec<(f64, f64)> = measured
         .iter()
         .map(|at| (at[0].exp(), at[1].exp()))

@@ -2,11 +2,9 @@
 
 use ::predict::Application;
 use run::predict::{Document, Size};
-use run::{ArmSummary, Folder, Kind};
+use run::{ArmSummary, Kind};
 use std::path::Path;
 
-/// Folders that are looked into.
-const MOST_LOOKED_INTO: usize = 30;
 /// Requests that are named.
 const MOST_NAMED: usize = 3;
 
@@ -14,16 +12,12 @@ const MOST_NAMED: usize = 3;
 pub fn sentence(document: &Document, application: &Application, runs: &Path) -> Option<String> {
     let root = application.processes().first()?.application.as_str();
     let host = experiment::host_of_run();
-    let newest = run::runs::newest_named(runs, MOST_LOOKED_INTO);
-    newest.iter().find_map(|path| {
-        let run = Folder::open(path).and_then(|folder| folder.read()).ok()?;
+    run::runs::newest_measured(runs, &host).find_map(|(_, run)| {
         // Configurations of a check differ in their code.
-        let is_alike = run.has_measured()
-            && run.kind != Kind::Check
+        let is_alike = run.kind != Kind::Check
             && run.command.is_none()
-            && flight::application_of(&run.plan.app_dir) == root
-            && run.host.is_same_machine(&host);
-        compared(document, &run).filter(|_| is_alike)
+            && flight::application_of(&run.plan.app_dir) == root;
+        is_alike.then(|| compared(document, &run)).flatten()
     })
 }
 
@@ -67,7 +61,7 @@ fn compared(document: &Document, run: &run::Document) -> Option<String> {
         .map(|of| of.name.as_str())
         .collect();
     Some(format!(
-        "{} measured the traced configuration and {} of the others at full load, with that run's own requests ({}), with the code of that time. Relative to the traced \
+        "{} measured the traced configuration and {} of the others at full load. It sent its own requests ({}) to the code of that time. Relative to the traced \
          configuration, their throughput differs from this prediction by {:.0} % on average. The largest difference is that of {}: \
          measured {measured:.2} times, predicted {predicted:.2} times. Where they differ, trust the measurement if the requests are alike.",
         run.id,
@@ -120,7 +114,7 @@ mod tests {
             .iter()
             .map(|of| of.name.as_str())
             .collect();
-        let own = format!("with that run's own requests ({}", names[0]);
+        let own = format!("at full load. It sent its own requests ({}", names[0]);
         assert!(said.contains(&own), "{said}");
         assert!(
             said.contains("differs from this prediction by 25 % on average"),

@@ -1,12 +1,12 @@
 //! Blocks and windows of the deciding comparison by the noise seen. A length depends only on blocks before its own, so that under no
 //! difference the signs of the blocks stay coin tosses; `docs/method.md` has the simulated error rates.
 
-use super::beside_windows_s;
+use super::confirmation;
 use crate::budget::{self, Confirmation};
 use crate::noise;
 use crate::procedure::Procedure;
 use crate::progress::Event;
-use crate::proof::{looks_once, proving_s};
+use crate::proof::looks_once;
 use crate::request::Arm;
 use crate::tune::path;
 use run::Metric;
@@ -38,11 +38,13 @@ pub fn shortest_s(procedure: &Procedure<'_>) -> f64 {
     budget::least_window_s(capacity_per_s, plan.margin)
 }
 
-/// Says which blocks and windows the noise asks for, where the plan had others.
-pub fn note(procedure: &Procedure<'_>, planned: &Confirmation, fitted: &Confirmation) {
-    let Some(needed_s) = needed_s(procedure, fitted.blocks) else {
-        return;
-    };
+/// Says which blocks and windows the noise asks for, where the plan had others. Windows of `needed_s` find the margin in that many blocks.
+pub fn note(
+    procedure: &Procedure<'_>,
+    planned: &Confirmation,
+    fitted: &Confirmation,
+    needed_s: f64,
+) {
     let differ = |seconds: f64| format!("{seconds:.1}");
     let is_new =
         fitted.blocks != planned.blocks || differ(fitted.window_s) != differ(planned.window_s);
@@ -66,20 +68,7 @@ pub fn retime(procedure: &mut Procedure<'_>, arms: &[Arm]) {
     else {
         return;
     };
-    let cost_s = |arm: &Arm| beside_windows_s(procedure, arm).unwrap_or(0.0);
-    let others = Confirmation {
-        blocks: plan.blocks,
-        least_blocks: plan.blocks,
-        done: FIRST_BLOCKS,
-        always: arms.len() as u32,
-        second: false,
-        window_s: plan.timing.saturation_s,
-        may_vary: true,
-        proving_s: proving_s(plan),
-        shortest_s: shortest_s(procedure),
-        always_s: arms.iter().map(cost_s).sum(),
-        second_s: 0.0,
-    };
+    let others = confirmation(procedure, arms, arms.len(), FIRST_BLOCKS);
     let window_s = others.window_by_noise(needed_s, left_s);
     if (window_s / others.window_s - 1.0).abs() < LEAST_CHANGE {
         return;

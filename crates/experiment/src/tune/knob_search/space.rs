@@ -272,8 +272,9 @@ impl Searched {
     /// What the model thinks worth a trial, and what it says of each.
     pub fn proposals(&self, document: &Document) -> Proposals {
         let baseline = document.plan.baseline;
+        let expected = known::Expected::of(document);
         let foreseen = |settings: &Settings| {
-            let per_s = known::expected_per_s(document, *settings)?;
+            let per_s = expected.per_s(*settings)?;
             Some(Foreseen {
                 point: self.point(*settings)?,
                 log_score: (per_s > 0.0).then(|| per_s.ln())?,

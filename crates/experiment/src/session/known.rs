@@ -1,41 +1,31 @@
 //! What earlier runs of the same application on the same machine showed. It sets the plan and the order of the candidates; the
 //! comparison that decides is measured anew.
 
+use super::asked::is_of_same_application;
 use crate::described::host_of_run;
 use crate::noise;
 use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
-use run::{Document, Feasibility, Folder, Known, KnownArm, KnownNoise, Trial};
+use run::{Document, Feasibility, Known, KnownArm, KnownNoise, Trial};
 use stats::{Scatter, summary};
-use std::collections::BTreeMap;
 
-/// Folders that are looked into, and runs that are used: the newest know most of today's application and machine.
-const MOST_LOOKED_INTO: usize = 30;
+/// Runs that are used: the newest know most of today's application and machine.
 const MOST_USED: usize = 3;
 
-/// What the folder of runs knows; `None` where no run there is alike, and where none is to be used. `is_same` says whether a run that was
-/// asked this, with its key, was of the same application.
-pub fn read(
-    experiment: &Experiment,
-    is_same: impl Fn(&BTreeMap<String, String>, &RunKey) -> bool,
-) -> Option<Known> {
+/// What the folder of runs knows; `None` where no run there is alike, and where none is to be used.
+pub fn read(experiment: &Experiment) -> Option<Known> {
     let may_use = experiment.earlier_runs
         && matches!(experiment.goal, Goal::Tune)
         && experiment.workload_command.is_none();
-    let newest = match may_use {
-        true => run::runs::newest_named(&experiment.runs_dir, MOST_LOOKED_INTO),
-        false => Vec::new(),
-    };
+    if !may_use {
+        return None;
+    }
     let host = host_of_run();
-    let alike = newest.iter().filter_map(|path| {
-        // What cannot be read is no reason not to measure.
-        let folder = Folder::open(path).ok()?;
-        let document = folder.read().ok()?;
+    let measured = run::runs::newest_measured(&experiment.runs_dir, &host);
+    let alike = measured.filter_map(|(folder, document)| {
         let key = RunKey::read(&folder).ok()?;
-        let is_alike = document.has_measured()
-            && document.host.is_same_machine(&host)
-            && document.plan.app_dir == experiment.app_dir.display().to_string()
-            && is_same(&document.asked, &key);
+        let is_alike = document.plan.app_dir == experiment.app_dir.display().to_string()
+            && is_of_same_application(&document.asked, experiment, &key);
         is_alike.then_some(document)
     });
     let documents: Vec<Document> = alike.take(MOST_USED).collect();
