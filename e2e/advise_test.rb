@@ -60,7 +60,7 @@ class AdviseTest < PowerbandTest
     assert_includes words, "threads=2,workers=0"
   end
 
-  # As it is printed; in the application's folder it needs no more than the requests.
+  # Starts each configuration of the printed command; --app and --path say what a user's folder would.
   def assert_the_command_starts(command)
     words = Shellwords.split(command).drop(1)
     rehearsed = powerband(*words, "--rehearse", "--app", app, "--path", "/", "--json", "--runs", runs)

@@ -28,6 +28,7 @@ mod mirror;
 mod parquet;
 mod predict;
 mod prometheus;
+mod run_folder;
 mod runs;
 mod shown;
 mod topic;
@@ -60,6 +61,7 @@ pub use trace::trace;
 pub use verdict::verdict;
 pub use watch::watch;
 
+use experiment::Installation;
 use rustix::process::geteuid;
 use servers::guard::{self, GuardProgram};
 use std::ffi::OsString;
@@ -78,6 +80,15 @@ fn guard_program() -> GuardProgram {
     GuardProgram {
         exe: PathBuf::from("/proc/self/exe"),
         arg: OsString::from(guard::ARGUMENT),
+    }
+}
+
+/// What servers are started with. `gem` is the folder that the user named.
+fn installation(gem: Option<&PathBuf>) -> Installation {
+    Installation {
+        guard: guard_program(),
+        gem: gem.cloned(),
+        cache: cache_dir(),
     }
 }
 

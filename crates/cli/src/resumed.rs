@@ -209,7 +209,7 @@ fn of_command(verb: &str, given: &ArgMatches, directory: PathBuf) -> Option<Type
 }
 
 /// Whether it was typed, or, where that counts, a variable says it.
-fn is_given(matches: &ArgMatches, id: &str, by_variable: bool) -> bool {
+pub fn is_given(matches: &ArgMatches, id: &str, by_variable: bool) -> bool {
     match matches.try_contains_id(id) {
         Ok(true) => match matches.value_source(id) {
             Some(ValueSource::CommandLine) => true,

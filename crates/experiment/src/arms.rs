@@ -1,4 +1,4 @@
-//! `compare`, `sweep` and `check`: arms in blocks, each against the first.
+//! `compare`, `sweep`, `check` and `advise --prove`: arms in blocks, each against the first.
 
 use crate::asserted;
 use crate::budget;
@@ -18,11 +18,11 @@ use stats::Look;
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
     let calibrating = procedure.experiment.calibrating_trials();
-    procedure.expect(1 + calibrating + planned(procedure.experiment, arms, blocks));
+    let planned = planned(procedure.experiment, arms, blocks);
+    procedure.expect(1 + calibrating + planned);
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
     procedure.offer(most.unwrap_or(1));
-    let planned = planned(procedure.experiment, arms, blocks);
     if procedure.experiment.proof.is_some() {
         prove::settle_age(procedure, calibrating + planned);
     }
@@ -73,7 +73,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
 fn is_decided(procedure: &Procedure<'_>) -> bool {
     let document = &procedure.store.document;
     match procedure.experiment.assertions.as_slice() {
-        // Each suggestion has further figures.
+        // A suggestion is also judged by memory and response time, which further blocks narrow.
         [] if procedure.experiment.proof.is_some() => false,
         [] => {
             let mut comparisons = document.comparisons.iter();

@@ -12,8 +12,9 @@ use crate::tune;
 use knobs::Overlay;
 use run::{
     Age, Answer, ArmSummary, Comparison, Conclusion, Document, Judged, Metric, Proof, Stage,
-    Tested, Together, Trial, Verdict,
+    Tested, Together, Verdict,
 };
+use small_sort::SmallSort;
 use std::collections::BTreeMap;
 
 /// Requests of the age over those of the pilot's trial, where no age was asked for.
@@ -28,8 +29,8 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
     }
 }
 
-/// Where no age was asked for, the age at which memory is compared: so many requests that the windows of a quicker configuration answer
-/// fewer, or as many as a budget has room for in each of so many trials.
+/// Without `--age`: sets the age at which memory is compared to three times the requests that the pilot answered, or to what the budget has
+/// room for in each of these trials.
 pub fn settle_age(procedure: &mut Procedure<'_>, trials: u32) {
     let plan = &procedure.store.document.plan;
     // Trials of an earlier sitting stay as they were planned.
@@ -37,12 +38,7 @@ pub fn settle_age(procedure: &mut Procedure<'_>, trials: u32) {
     if procedure.experiment.rehearse || plan.age.is_some() || is_planned {
         return;
     }
-    let answered = |trial: &&Trial| {
-        let windows = [&trial.saturation, &trial.objective];
-        let of_windows = windows.into_iter().flatten().map(|w| w.requests);
-        trial.warmup.map_or(0, |w| w.requests) + of_windows.sum::<u64>()
-    };
-    let Some(answered) = procedure.pilot().iter().map(answered).max() else {
+    let Some(answered) = procedure.pilot().iter().map(|t| t.answered()).max() else {
         return;
     };
     let wanted = (AGE_OVER_PILOT * answered).div_ceil(LEAST_AGE).max(1) * LEAST_AGE;
@@ -76,7 +72,7 @@ fn most_requests(procedure: &Procedure<'_>, trials: u32) -> Option<u64> {
         procedure.experiment.longest_window_s(),
     );
     let most = Ageing::requests_in(room_s, warmed_up, capacity_per_s);
-    // What hardly exceeds the warm-up is no age.
+    // An age must exceed the warm-up by at least LEAST_AGE requests.
     Some(most)
         .filter(|most| most - warmed_up >= LEAST_AGE)
         .or(Some(0))
@@ -93,36 +89,36 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
     for (tested, arm) in proof.suggestions.iter_mut().zip(&arms[1..]) {
         tested.judged = Some(judged(document, &found, arm, Stage::Compare));
     }
-    let mut kept = with(&proof, Conclusion::Kept);
     document.proof = Some(proof.clone());
-    kept.sort_by(|one, other| {
-        let ratio = |place: &usize| memory_ratio(document, &arms[1 + place]);
-        ratio(one).total_cmp(&ratio(other))
-    });
-    let confirms = trials(arms, 1) > 0 && !kept.is_empty();
-    let (together, taken) = match confirms.then(|| all_of(arms, &kept)) {
-        Some((arm, taken)) => (Some(arm), taken),
-        None => (None, kept.clone()),
-    };
+    let by_memory = with(&proof, Conclusion::Kept).into_iter();
+    let mut by_memory: Vec<(usize, f64)> = by_memory
+        .map(|place| (place, memory_ratio(document, &arms[1 + place])))
+        .collect();
+    by_memory.small_sort_by(|one, other| one.1.total_cmp(&other.1));
+    let kept: Vec<usize> = by_memory.into_iter().map(|(place, _)| place).collect();
+    // One suggestion in all is kept or not.
+    let confirms = arms.len() > 2 && !kept.is_empty();
+    let together = confirms.then(|| all_of(arms, &kept));
     let mut all = arms.to_vec();
-    if let Some(arm) = &together {
+    if let Some((arm, taken)) = &together {
         measure(procedure, &arms[0], arm, taken.len())?;
         all.push(arm.clone());
     }
     compared::conclude(procedure, &all)?;
     let document = &mut procedure.store.document;
-    if let Some(arm) = &together {
-        let found = compared::rows(document, &all);
+    if let Some((arm, taken)) = &together {
         proof.together = Some(Together {
-            settings: of_kept(&proof, &taken),
+            settings: of_kept(&proof, taken),
             arm: arm.name.clone(),
-            judged: judged(document, &found, arm, Stage::Confirm),
+            judged: judged(document, &document.arms, arm, Stage::Confirm),
         });
     }
-    let advised = together
-        .as_ref()
-        .or_else(|| Some(&arms[1 + *kept.first()?]));
-    let verdict = verdict(document, &proof, arms, advised);
+    let advised = match &together {
+        Some((arm, _)) => Some(arm),
+        None => kept.first().map(|place| &arms[1 + place]),
+    };
+    let taken = together.as_ref().map(|(_, taken)| taken.as_slice());
+    let verdict = verdict(document, &proof, arms, taken.unwrap_or_default(), advised);
     document.proof = Some(proof);
     if verdict.answer == Answer::Change
         && let Some(arm) = advised
@@ -140,7 +136,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
     Ok(())
 }
 
-/// Of its memory to that of today's settings: of two that cannot be set together, the one with less is taken.
+/// The arm's memory over that of today's settings. Of two suggestions that contradict each other, the one with less memory is taken.
 fn memory_ratio(document: &Document, arm: &Arm) -> f64 {
     let memory = judge::compare(
         &document.trials,
@@ -196,12 +192,9 @@ fn measure(
 /// The figures of an arm against the first, on the blocks of a stage.
 fn judged(document: &Document, rows: &[ArmSummary], arm: &Arm, stage: Stage) -> Judged {
     let mine = |c: &&Comparison| c.candidate == arm.name && c.stage == stage;
-    let of = |comparisons: &[Comparison]| -> Vec<Comparison> {
-        let mine = comparisons.iter().filter(mine).cloned();
-        mine.map(|c| judge::withdrawn(&document.trials, c))
-            .collect()
-    };
-    let mut figures = of(&document.comparisons);
+    let mut figures: Vec<Comparison> = (document.comparisons.iter().filter(mine).cloned())
+        .map(|c| judge::withdrawn(&document.trials, c))
+        .collect();
     for metric in [Metric::Memory, Metric::ResponseTime] {
         figures.extend(judge::in_addition(
             document,
@@ -264,12 +257,12 @@ fn all_of(arms: &[Arm], kept: &[usize]) -> (Arm, Vec<usize>) {
         taken.push(*place);
     }
     let arm = Arm::with(settings, overlay);
-    // The only one that was kept has this name already.
+    // If one suggestion was kept, its arm has the name without the suffix.
     let name = format!("{}-together", arm.name);
     (Arm { name, ..arm }, taken)
 }
 
-/// Both in one server; `None` where that cannot be.
+/// Both overlays merged; `None` where they contradict each other.
 fn merged(one: &Overlay, other: &Overlay) -> Option<Overlay> {
     let mut merged = one.clone();
     for chosen in other.chosen() {
@@ -278,8 +271,14 @@ fn merged(one: &Overlay, other: &Overlay) -> Option<Overlay> {
     merged.contradictions().is_empty().then_some(merged)
 }
 
-/// `advised`: the arm that was measured last of all that was kept.
-fn verdict(document: &Document, proof: &Proof, arms: &[Arm], advised: Option<&Arm>) -> Verdict {
+/// `taken`: what of the kept was set together; `advised`: the arm that was measured last of all that was kept.
+fn verdict(
+    document: &Document,
+    proof: &Proof,
+    arms: &[Arm],
+    taken: &[usize],
+    advised: Option<&Arm>,
+) -> Verdict {
     let checks = |conclusion| {
         let these = with(proof, conclusion).into_iter();
         let names: Vec<&str> = these
@@ -296,12 +295,7 @@ fn verdict(document: &Document, proof: &Proof, arms: &[Arm], advised: Option<&Ar
     let of_all = proof.together.as_ref().map(|of| &of.judged);
     if let Some(judged) = of_all {
         let kept = with(proof, Conclusion::Kept);
-        let taken = proof.together.as_ref().map(|of| &of.settings);
-        let is_in = |place: &&usize| {
-            let settings = &proof.suggestions[**place].settings;
-            taken.is_some_and(|taken| settings.keys().all(|knob| taken.contains_key(knob)))
-        };
-        let left_out: Vec<&str> = (kept.iter().filter(|place| !is_in(place)))
+        let left_out: Vec<&str> = (kept.iter().filter(|place| !taken.contains(place)))
             .map(|place| proof.suggestions[*place].check.as_str())
             .collect();
         let these = match (kept.len(), left_out.as_slice()) {

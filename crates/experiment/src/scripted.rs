@@ -174,10 +174,7 @@ impl Script {
             false => trial.objective = Some(window),
             true => trial.reason = Some(format!("{}the generator started late", Trial::NO_LATENCY)),
         }
-        let of_windows = [&trial.saturation, &trial.objective];
-        let of_windows = of_windows.into_iter().flatten().map(|w| w.requests);
-        let answered = trial.warmup.map_or(0, |w| w.requests) + of_windows.sum::<u64>();
-        let age = |age| self.age(age, answered, capacity, arm);
+        let age = |age| self.age(age, trial.answered(), capacity, arm);
         let aged = assignment.age.map(age);
         let pss_bytes = Script::pss_bytes(arm.settings);
         trial.memory = Some(Memory {

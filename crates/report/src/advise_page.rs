@@ -3,6 +3,7 @@
 use crate::Style;
 use crate::figures::{counted, duration, percent, plain};
 use crate::sheet::Sheet;
+use crate::shell::typed;
 use run::advise::{Document, LookedAt, Suggestion};
 
 /// The whole page.
@@ -30,8 +31,8 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         sheet.heading("Test them on your application, in its folder");
         sheet.line(&plain(command));
         sheet.prose(
-            "Each is compared with today's settings: throughput and memory. Add --slo for latency, and --age 50k-requests for memory that \
-             grows. The page of the comparison ends with the settings that are worth setting.",
+            "Each is compared with today's settings: throughput, p95 response time and memory; powerband advise --prove does it for you. \
+             Add --slo for a limit on latency, and --age 50k-requests for memory that grows. The page of the comparison ends with the settings that are worth setting.",
         );
     }
     let left = document.left.iter();
@@ -53,10 +54,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
 }
 
 fn settings(suggestion: &Suggestion) -> String {
-    let settings = suggestion.settings.iter();
-    let typed: Vec<String> = settings
-        .map(|(knob, value)| format!("{knob}={value}"))
-        .collect();
+    let typed = typed(&suggestion.settings);
     let variables = suggestion
         .variables
         .iter()

@@ -77,7 +77,7 @@ pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
 pub use readable::Readable;
 pub use sheet::wrapped;
-pub use shell::{shell_word, with_settings};
+pub use shell::{shell_word, typed, with_settings};
 pub use survivors_page::survivors_page;
 pub use templates::WATCH_PAGE;
 pub use validation::{validation_markdown, validation_page};

@@ -3,6 +3,7 @@
 use crate::figures::{counted, plain};
 use crate::markdown_table::{self, line, rows};
 use crate::sheet::Sheet;
+use crate::shell::typed;
 use run::{Document, Judged, Proof};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +15,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     };
     sheet.heading("What became of each suggestion");
     for tested in &proof.suggestions {
-        let settings = typed(&tested.settings);
+        let settings = typed(&tested.settings).join(", ");
         let said = judged(tested.judged.as_ref());
         sheet.labelled("- ", &plain(&format!("{}: {said}", tested.check)));
         sheet.labelled("    settings  ", &plain(&settings));
@@ -25,7 +26,10 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
             "- ",
             &plain(&format!("all kept: {}", judged(Some(&together.judged)))),
         );
-        sheet.labelled("    settings  ", &plain(&typed(&together.settings)));
+        sheet.labelled(
+            "    settings  ",
+            &plain(&typed(&together.settings).join(", ")),
+        );
     }
     if let Some(rule) = rule(document, proof) {
         sheet.prose(&rule);
@@ -42,7 +46,7 @@ pub fn markdown(page: &mut String, document: &Document) {
     let mut row = |check: &str, settings: &BTreeMap<String, String>, found: Option<&Judged>| {
         let cells = [
             check.to_owned(),
-            format!("`{}`", typed(settings)),
+            format!("`{}`", typed(settings).join(", ")),
             markdown_table::plain(&judged(found)),
         ];
         line(page, &cells);
@@ -56,14 +60,6 @@ pub fn markdown(page: &mut String, document: &Document) {
     if let Some(rule) = rule(document, proof) {
         let _ = write!(page, "\n{}\n", markdown_table::plain(&rule));
     }
-}
-
-fn typed(settings: &BTreeMap<String, String>) -> String {
-    let settings = settings.iter();
-    let typed: Vec<String> = settings
-        .map(|(knob, value)| format!("{knob}={value}"))
-        .collect();
-    typed.join(", ")
 }
 
 fn judged(found: Option<&Judged>) -> String {

@@ -1,6 +1,7 @@
 //! Commands that a reader copies into a shell.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A word as a shell takes it: as it is where that is safe, else quoted. The library quotes `threads=5` as well.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
@@ -9,6 +10,14 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
         true => Cow::Borrowed(word),
         false => shell_words::quote(word),
     }
+}
+
+/// Settings as `compare` takes them: `threads=5` for each.
+pub fn typed(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let settings = settings.iter();
+    settings
+        .map(|(knob, value)| format!("{knob}={value}"))
+        .collect()
 }
 
 /// A configuration as `compare` takes it, with these settings in place of its own: `threads=5,workers=2` and `workers=3` give

@@ -40,7 +40,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// `226 MiB (95 % interval 220 to 232 MiB)`.
+/// `226 MiB (95 % interval of the mean 220 MiB to 232 MiB)`.
 fn held(arm: &ArmSummary) -> Option<String> {
     let used = bytes(arm.pss_bytes?);
     Some(match arm.pss_interval {

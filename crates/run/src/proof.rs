@@ -89,8 +89,8 @@ impl Conclusion {
         }
     }
 
-    /// Of the figures of one arm, each by the margin of its run, and its standing to the limits. Where these include one of latency, an
-    /// arm that is shown to keep them has a response time that does no harm, unless it is shown to be longer.
+    /// Concludes from all figures of one arm. With a limit on latency that the arm is shown to keep, its response time counts as harmless
+    /// unless it is shown to be longer.
     pub fn of(
         figures: &[&Comparison],
         margin: f64,
@@ -127,7 +127,7 @@ impl Judged {
         standing: Feasibility,
         limits_latency: bool,
     ) -> Judged {
-        let told = |c: &&Comparison| {
+        let described = |c: &&Comparison| {
             let change = change_with_interval(c.ratio, c.low, c.high);
             let metric = c.metric.words();
             match (&c.not_comparable, c.outcome) {
@@ -137,7 +137,7 @@ impl Judged {
                 (None, Outcome::Better | Outcome::Worse) => format!("{metric} {change}"),
             }
         };
-        let mut why: Vec<String> = figures.iter().map(told).collect();
+        let mut why: Vec<String> = figures.iter().map(described).collect();
         why.extend((standing == Feasibility::Breaks).then(|| "breaks a limit".to_owned()));
         let conclusion = Conclusion::of(figures, margin, standing, limits_latency);
         let missing = METRICS
@@ -161,7 +161,7 @@ impl Judged {
 }
 
 impl Comparison {
-    /// Whether the candidate is shown to be worse by no more than the margin.
+    /// Whether the interval excludes that the candidate is worse by more than the margin.
     pub fn excludes_harm(&self, margin: f64) -> bool {
         matches!(self.outcome, Outcome::Better | Outcome::Equivalent)
             || match self.metric.less_is_better() {
@@ -170,7 +170,7 @@ impl Comparison {
             }
     }
 
-    /// Whether the candidate is shown to be better by no more than the margin.
+    /// Whether the interval excludes that the candidate is better by more than the margin.
     pub fn excludes_gain(&self, margin: f64) -> bool {
         matches!(self.outcome, Outcome::Worse | Outcome::Equivalent)
             || match self.metric.less_is_better() {

@@ -72,8 +72,8 @@ const CAPACITY: &str = "# The capacity document, version 1\n\n\
 
 const ADVISE: &str = "# The advice document, version 1\n\n\
      What `powerband advise --json` prints. Generated from the types in `crates/run`;\n\
-     `contract/advise-v1.schema.json` is the same for machines. Each check stands in exactly one of `suggestions`, `left` and\n\
-     `not_known`. The checks, their thresholds and where these are from are in `docs/advise.md`.\n";
+     `contract/advise-v1.schema.json` is the same for machines. Each check that was made stands in exactly one of\n\
+     `suggestions`, `left` and `not_known`. The checks, their thresholds and where these are from are in `docs/advise.md`.\n";
 
 const CALC: &str = "# The calc document, version 1\n\n\
      What `powerband calc WHAT --json` prints. Generated from the types in `crates/run`;\n\

@@ -101,6 +101,12 @@ impl Trial {
         Some(why)
     }
 
+    /// Requests of its warm-up and of its windows.
+    pub fn answered(&self) -> u64 {
+        let windows = self.saturation.iter().chain(&self.objective);
+        self.warmup.map_or(0, |w| w.requests) + windows.map(|w| w.requests).sum::<u64>()
+    }
+
     /// Whether its figures are evidence.
     pub fn counts(&self) -> bool {
         matches!(self.status, TrialStatus::Ok | TrialStatus::NotSteady)

@@ -79,7 +79,7 @@ pub(crate) fn reforking(seen: &Seen) -> Checked {
             "the server is not Puma, whose worker 0 can fork the others".to_owned(),
         ));
     }
-    if workers < 2 || !preload {
+    if !preload {
         return Ok(Looked::Leave(
             "no workers are forked from a preloaded process".to_owned(),
         ));

@@ -1,17 +1,17 @@
 //! `capacity`: the highest rate that meets an objective, on the application or on a server that runs already.
 
-use super::experiments::{explain, fallback_seed, id, note_image};
-use super::{cache_dir, guard_program};
+use super::experiments::fallback_seed;
+use super::installation;
+use super::run_folder::RunFolder;
 use crate::args::CapacityArgs;
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
 use experiment::config::{Asked, Problem, parse_rate, resolve};
 use experiment::rates::{self, Curve, LEAST_BUDGET, Wanted};
-use experiment::{Goal, Installation, Stopped, Watcher};
+use experiment::{Goal, Watcher};
 use jiff::Timestamp;
 use load::{Target, TlsOptions};
-use run::Folder;
 use std::path::Path;
 use std::time::Duration;
 
@@ -131,13 +131,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
-    let name = id(now, "capacity", experiment.seed);
-    let is_new = !experiment.runs_dir.exists();
-    let folder =
-        Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
-    // Other runs on this host name this one by it.
-    let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
-    note_image(&experiment, is_new, &terminal);
+    let run = RunFolder::begin(&experiment, "capacity", now, &terminal)?;
     let wanted = Wanted {
         objective,
         budget,
@@ -147,15 +141,11 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     let found = match &target {
         Some(target) => rates::of_server(target, &experiment, &wanted, &terminal),
         None => {
-            let installation = Installation {
-                guard: guard_program(),
-                gem: args.experiment.gem.clone(),
-                cache: cache_dir(),
-            };
+            let installation = installation(args.experiment.gem.as_ref());
             rates::of_application(
                 &experiment,
                 &installation,
-                folder.path(),
+                run.folder.path(),
                 &wanted,
                 &terminal,
             )
@@ -164,19 +154,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     terminal.finish();
     let found = match found {
         Ok(found) => found,
-        Err(stopped) => {
-            // Logs of a server that would not start are worth keeping; nothing else is.
-            if target.is_some() || !matches!(stopped, Stopped::NoAnswer(_)) {
-                let _ = std::fs::remove_dir_all(folder.path());
-            }
-            if let (Stopped::Interrupted, Some(signal)) = (&stopped, signals.received()) {
-                return Err(Failure {
-                    message: "interrupted".to_owned(),
-                    code: 128 + signal,
-                });
-            }
-            return Err(explain(&stopped));
-        }
+        Err(stopped) => return Err(run.failed(&stopped, &signals, target.is_none())),
     };
     let elapsed = terminal.elapsed();
     let started_at = now.to_string();
@@ -187,7 +165,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     let chart = report::chart(&document);
     // The answer first: a disk that is full takes nothing from it.
     output::capacity(&document, args.experiment.speech.json)?;
-    folder
+    run.folder
         .write_capacity(&document, &chart)
         .map_err(|e| Failure::usage(e.to_string()))?;
     if let Some(path) = &args.svg {
@@ -196,7 +174,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     if !args.experiment.speech.quiet {
         output::say(&format!(
             "chart: {}",
-            folder.path().join("capacity.svg").display()
+            run.folder.path().join("capacity.svg").display()
         ));
     }
     Ok(document.exit_code)

@@ -1,13 +1,13 @@
 //! `tune`, `compare`, `sweep` and `check`: from arguments to a run folder and its page.
 
 use super::junit::{JunitFile, Suite};
-use super::{cache_dir, guard_program, image, markdown};
+use super::{image, installation, markdown};
 use crate::args::{CommandArgs, CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output, resumed};
 use experiment::config::{self, Asked, Problem, Request, parse_baseline, resolve, server_kind};
-use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
+use experiment::{Arm, Experiment, Goal, Stopped, Store, Watcher};
 use jiff::Timestamp;
 use run::{Document, Kind, Typed};
 use std::path::Path;
@@ -187,11 +187,7 @@ pub fn conduct(
         folder.display()
     )));
     note_image(&experiment, is_new, &terminal);
-    let installation = Installation {
-        guard: guard_program(),
-        gem: args.gem.clone(),
-        cache: cache_dir(),
-    };
+    let installation = installation(args.gem.as_ref());
     let (store, result) = experiment::conduct(&experiment, store, &installation, &terminal);
     terminal.finish();
     let reported = junit.map_or(Ok(()), |file| {

@@ -1,17 +1,17 @@
 //! `leak`: which line and endpoint leak memory, and what keeps it, in a server that is started for it.
 
-use super::experiments::{explain, fallback_seed, id, note_image};
-use super::{cache_dir, guard_program};
+use super::experiments::fallback_seed;
+use super::installation;
+use super::run_folder::RunFolder;
 use crate::args::LeakArgs;
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
+use experiment::Goal;
 use experiment::config::{Asked, Problem, parse_whole, resolve};
 use experiment::leak::{self, LEAST_REQUESTS, Question};
-use experiment::{Goal, Installation, Stopped};
 use jiff::Timestamp;
 use report::Readable;
-use run::Folder;
 
 /// Requests by default: five hundred a round, so that an endpoint with a hundredth of the traffic is asked thirty times.
 const REQUESTS: u64 = 3_000;
@@ -88,18 +88,8 @@ pub fn leak(args: LeakArgs) -> Result<u8, Failure> {
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
-    let name = id(now, "leak", experiment.seed);
-    let is_new = !experiment.runs_dir.exists();
-    let folder =
-        Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
-    // Other runs on this host name this one by it.
-    let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
-    note_image(&experiment, is_new, &terminal);
-    let installation = Installation {
-        guard: guard_program(),
-        gem: args.experiment.gem.clone(),
-        cache: cache_dir(),
-    };
+    let run = RunFolder::begin(&experiment, "leak", now, &terminal)?;
+    let installation = installation(args.experiment.gem.as_ref());
     let question = Question {
         requests,
         keep: args.keep_dump,
@@ -108,7 +98,7 @@ pub fn leak(args: LeakArgs) -> Result<u8, Failure> {
     let found = leak::search(
         &experiment,
         &installation,
-        folder.path(),
+        run.folder.path(),
         question,
         &started_at,
         &terminal,
@@ -116,23 +106,11 @@ pub fn leak(args: LeakArgs) -> Result<u8, Failure> {
     terminal.finish();
     let document = match found {
         Ok(document) => document,
-        Err(stopped) => {
-            // Logs of a server that would not start are worth keeping; nothing else is.
-            if !matches!(stopped, Stopped::NoAnswer(_)) {
-                let _ = std::fs::remove_dir_all(folder.path());
-            }
-            if let (Stopped::Interrupted, Some(signal)) = (&stopped, signals.received()) {
-                return Err(Failure {
-                    message: "interrupted".to_owned(),
-                    code: 128 + signal,
-                });
-            }
-            return Err(explain(&stopped));
-        }
+        Err(stopped) => return Err(run.failed(&stopped, &signals, true)),
     };
     let code = document.exit_code;
     // The answer first: a disk that is full takes nothing from it.
-    let written = folder.write_leak(&document);
+    let written = run.folder.write_leak(&document);
     let readable = Readable::Leak(Box::new(document));
     if args.experiment.speech.json {
         output::json(&readable)?;
@@ -140,8 +118,6 @@ pub fn leak(args: LeakArgs) -> Result<u8, Failure> {
         output::print(&readable.page(args.experiment.full, output::style()))?;
     }
     written.map_err(|e| Failure::usage(e.to_string()))?;
-    if !args.experiment.speech.quiet {
-        output::say(&format!("kept in {}", folder.path().display()));
-    }
+    run.say_kept(args.experiment.speech.quiet);
     Ok(code)
 }

@@ -139,10 +139,7 @@ fn one_suggestion_alone_needs_no_second_comparison() {
 #[test]
 fn servers_age_by_three_times_the_pilot_unless_an_age_is_asked_for() {
     let document = measured(&script(), &asked_with(&[LESS], |_| ()));
-    let pilot = &document.trials[0];
-    let windows = [&pilot.saturation, &pilot.objective];
-    let of_windows = windows.into_iter().flatten().map(|w| w.requests);
-    let answered = pilot.warmup.unwrap().requests + of_windows.sum::<u64>();
+    let answered = document.trials[0].answered();
     let age = document.plan.age.unwrap().requests;
     assert_eq!(age, (3 * answered).div_ceil(1_000) * 1_000);
     let memory = document.trials[1].memory.as_ref().unwrap();

@@ -18,11 +18,7 @@ pub(super) fn command(seen: &Seen, suggestions: &[Suggestion]) -> Option<String>
     }
     words.push(today.clone());
     let with = |suggestion: &Suggestion| {
-        let settings = suggestion.settings.iter();
-        let typed: Vec<String> = settings
-            .map(|(knob, value)| format!("{knob}={value}"))
-            .collect();
-        report::with_settings(&today, &typed)
+        report::with_settings(&today, &report::typed(&suggestion.settings))
     };
     words.extend(suggestions.iter().map(with));
     let quoted = words.iter().map(|word| report::shell_word(word));

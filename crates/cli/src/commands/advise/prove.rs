@@ -3,9 +3,8 @@
 use super::command;
 use crate::args::{AdviseArgs, Cli, ExperimentArgs};
 use crate::commands::experiments::{Files, conduct, otherwise};
-use crate::{Failure, asked, output};
+use crate::{Failure, asked, output, resumed};
 use adviser::Seen;
-use clap::parser::ValueSource;
 use clap::{Args, Command, CommandFactory};
 use experiment::config::{Asked, Problem, Request, parse_arm};
 use experiment::{Arm, Goal};
@@ -27,7 +26,7 @@ pub(super) fn refuse_without_prove() -> Result<(), Failure> {
     let flags = ExperimentArgs::augment_args(Command::new("advise"));
     let typed = flags.get_arguments().filter(|flag| {
         let id = flag.get_id().as_str();
-        !OF_PAGE.contains(&id) && given.value_source(id) == Some(ValueSource::CommandLine)
+        !OF_PAGE.contains(&id) && resumed::is_given(given, id, false)
     });
     let named: Vec<String> = typed
         .filter_map(|flag| Some(format!("--{}", flag.get_long()?)))
@@ -80,7 +79,7 @@ pub(super) fn prove(
     application: Option<&str>,
 ) -> Result<u8, Failure> {
     let mut experiment = args.experiment;
-    // In another folder with a configuration, that is what is asked.
+    // A powerband.toml in the current folder, or --config, names the application.
     let is_configured = experiment.config.is_some() || Path::new(asked::CONFIG_NAME).is_file();
     if experiment.app.is_none() && !is_configured {
         experiment.app = application
@@ -90,7 +89,7 @@ pub(super) fn prove(
     let (mut request, mut problems) = asked::request(&experiment, None, None)?;
     request.rehearse = args.rehearse.then(|| Asked::new("true", "--rehearse"));
     problems.extend(asked::without_command(&mut request, "advise --prove"));
-    // Of a search.
+    // Keys of the file that only tune and compare use.
     request.least = None;
     request.arms.clear();
     let mut environment = of_advice(&proof);
@@ -120,20 +119,20 @@ pub(super) fn prove(
 
 /// The suggestions of a run that goes on: the files may suggest others by now.
 pub(super) fn kept(experiment: &ExperimentArgs, run: &Path) -> Result<(Proof, String), Failure> {
-    let runs = asked::merged(experiment, None, None)?.0.runs_dir;
-    let runs = runs.map_or_else(|| "powerband-runs".to_owned(), |asked| asked.text);
-    let folder = run::runs::find(Path::new(&runs), run);
+    let folder = run::runs::find(&resumed::runs_folder(experiment), run);
     let document = Folder::open(&folder).and_then(|folder| folder.read());
     let document = document.map_err(|why| Failure::usage(why.to_string()))?;
     let app_dir = document.plan.app_dir;
     match document.proof {
         Some(proof) => Ok((proof, app_dir)),
-        None => Err(Failure::usage(format!(
-            "{} is a run of {}; go on with it with powerband {} --resume",
-            folder.display(),
-            document.kind.verb(),
-            document.kind.verb()
-        ))),
+        None => {
+            let verb = document.kind.verb();
+            Err(Failure::usage(format!(
+                "{} is a run of {verb}; go on with it with: {}",
+                folder.display(),
+                resumed::how(verb, &folder)
+            )))
+        }
     }
 }
 
@@ -152,14 +151,12 @@ fn of_advice(proof: &Proof) -> std::collections::BTreeMap<String, Asked> {
 fn arms(proof: &Proof, request: &Request) -> Result<Vec<Arm>, Vec<Problem>> {
     let otherwise = otherwise(request);
     let parse = |text: String| parse_arm(&Asked::new(text, OF_ADVICE), &otherwise);
-    let with = |tested: &Tested| {
-        let settings = tested.settings.iter();
-        let typed: Vec<String> = settings.map(|(k, v)| format!("{k}={v}")).collect();
-        report::with_settings(&proof.today, &typed)
-    };
     let mut arms = vec![parse(proof.today.clone())?];
     for tested in &proof.suggestions {
-        arms.push(parse(with(tested))?);
+        arms.push(parse(report::with_settings(
+            &proof.today,
+            &report::typed(&tested.settings),
+        ))?);
     }
     Ok(arms)
 }

@@ -1,8 +1,9 @@
 //! `predict --validate`: predictions scored against what servers really do.
 
 use crate::args::ValidateArgs;
-use crate::commands::experiments::{explain, fallback_seed, id, note_image};
-use crate::commands::{cache_dir, guard_program, markdown};
+use crate::commands::experiments::fallback_seed;
+use crate::commands::run_folder::RunFolder;
+use crate::commands::{installation, markdown};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
@@ -10,9 +11,9 @@ use experiment::config::{
     Asked, Problem, parse_duration, parse_load, parse_whole, resolve, server_kind,
 };
 use experiment::validate::{self, Question};
-use experiment::{Goal, Installation, ServerKind, Stopped};
+use experiment::{Goal, ServerKind};
 use jiff::Timestamp;
-use run::{Folder, validation};
+use run::validation;
 use std::time::Duration;
 
 /// Length of a window by default.
@@ -116,23 +117,13 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
-    let name = id(now, "validate", experiment.seed);
-    let is_new = !experiment.runs_dir.exists();
-    let folder =
-        Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
-    // Other runs on this host name this one by it.
-    let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
-    note_image(&experiment, is_new, &terminal);
-    let installation = Installation {
-        guard: guard_program(),
-        gem: args.experiment.gem.clone(),
-        cache: cache_dir(),
-    };
+    let run = RunFolder::begin(&experiment, "validate", now, &terminal)?;
+    let installation = installation(args.experiment.gem.as_ref());
     let started_at = now.to_string();
     let found = validate::validate(
         &experiment,
         &installation,
-        folder.path(),
+        run.folder.path(),
         &question,
         &started_at,
         &terminal,
@@ -140,19 +131,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     terminal.finish();
     let mut document = match found {
         Ok(document) => document,
-        Err(stopped) => {
-            // Logs of a server that would not start are worth keeping; nothing else is.
-            if !matches!(stopped, Stopped::NoAnswer(_)) {
-                let _ = std::fs::remove_dir_all(folder.path());
-            }
-            if let (Stopped::Interrupted, Some(signal)) = (&stopped, signals.received()) {
-                return Err(Failure {
-                    message: "interrupted".to_owned(),
-                    code: 128 + signal,
-                });
-            }
-            return Err(explain(&stopped));
-        }
+        Err(stopped) => return Err(run.failed(&stopped, &signals, true)),
     };
     document.command = markdown::typed();
     if let Some(signal) = signals.received() {
@@ -160,15 +139,13 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     }
     // The answer first: a disk that is full takes nothing from it.
     shown(&document, args.experiment.speech.json)?;
-    folder
+    run.folder
         .write_validation(&document)
         .map_err(|e| Failure::usage(e.to_string()))?;
     if let Some(path) = &args.markdown {
         markdown::write(path, &report::validation_markdown(&document))?;
     }
-    if !args.experiment.speech.quiet {
-        output::say(&format!("kept in {}", folder.path().display()));
-    }
+    run.say_kept(args.experiment.speech.quiet);
     Ok(document.exit_code)
 }
 

@@ -1,0 +1,55 @@
+//! The run folder of the verbs that make no run document: `capacity`, `leak` and `predict --validate`.
+
+use super::experiments::{explain, id, note_image};
+use crate::progress::Terminal;
+use crate::signals::Signals;
+use crate::{Failure, output};
+use experiment::{Experiment, Stopped};
+use jiff::Timestamp;
+use run::{Folder, Lock};
+
+#[derive(Debug)]
+pub struct RunFolder {
+    pub folder: Folder,
+    // Other runs on this host name this one by it.
+    _held: Lock,
+}
+
+impl RunFolder {
+    /// Makes the folder, named by the verb, and takes it for this process.
+    pub fn begin(
+        experiment: &Experiment,
+        verb: &str,
+        now: Timestamp,
+        terminal: &Terminal,
+    ) -> Result<RunFolder, Failure> {
+        let is_new = !experiment.runs_dir.exists();
+        let name = id(now, verb, experiment.seed);
+        let usage = |e: run::FolderError| Failure::usage(e.to_string());
+        let folder = Folder::create(&experiment.runs_dir, &name).map_err(usage)?;
+        let _held = folder.lock().map_err(usage)?;
+        note_image(experiment, is_new, terminal);
+        Ok(RunFolder { folder, _held })
+    }
+
+    /// Why there is no document. The folder goes, unless it has the logs of a server of ours that gave no answer.
+    pub fn failed(&self, stopped: &Stopped, signals: &Signals, has_logs: bool) -> Failure {
+        if !(has_logs && matches!(stopped, Stopped::NoAnswer(_))) {
+            let _ = std::fs::remove_dir_all(self.folder.path());
+        }
+        match (stopped, signals.received()) {
+            (Stopped::Interrupted, Some(signal)) => Failure {
+                message: "interrupted".to_owned(),
+                code: 128 + signal,
+            },
+            _ => explain(stopped),
+        }
+    }
+
+    /// Says where the document is.
+    pub fn say_kept(&self, quiet: bool) {
+        if !quiet {
+            output::say(&format!("kept in {}", self.folder.path().display()));
+        }
+    }
+}
