@@ -34,6 +34,8 @@ const LONGEST_ROUND: Duration = Duration::from_secs(1800);
 const SELDOM: u64 = 15 * ROUNDS as u64;
 /// Requests of all rounds, at least: where all are of one endpoint, rounds are alike and five of each are enough.
 pub const LEAST_REQUESTS: u64 = 5 * ROUNDS as u64;
+/// And at most.
+pub const MOST_REQUESTS: u64 = 1_000_000;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,10 +131,11 @@ fn searched(
     discard::discard(&folder, experiment);
     let seen = result.and_then(Ended::with_its_hook)?;
     let requests: u64 = seen.requests_by_round.iter().sum();
-    let answer = match (seen.leaks.is_empty(), requests < LEAST_REQUESTS) {
-        (_, true) => Answer::Undecided,
+    let answer = match (seen.leaks.is_empty(), seen.undecided.is_empty()) {
+        _ if requests < LEAST_REQUESTS => Answer::Undecided,
         (false, _) => Answer::Leak,
-        (true, _) => Answer::None,
+        (true, true) => Answer::None,
+        (true, false) => Answer::Undecided,
     };
     Ok(Document {
         schema: SCHEMA.to_owned(),
@@ -143,7 +146,7 @@ fn searched(
         versions,
         app_dir: experiment.app_dir.display().to_string(),
         settings,
-        sentence: sentence(answer, seen.leaks.len(), requests),
+        sentence: sentence(answer, seen.leaks.len(), requests, &seen.undecided),
         requests_by_round: seen.requests_by_round,
         objects: seen.objects,
         bytes: seen.bytes,
@@ -164,7 +167,7 @@ fn searched(
     })
 }
 
-fn sentence(answer: Answer, leaks: usize, requests: u64) -> String {
+fn sentence(answer: Answer, leaks: usize, requests: u64, undecided: &[u64]) -> String {
     let of = run::counted(requests, "request");
     match answer {
         Answer::Leak => format!(
@@ -174,8 +177,27 @@ fn sentence(answer: Answer, leaks: usize, requests: u64) -> String {
         Answer::None => {
             format!("No leak found: of {of} in {ROUNDS} rounds nothing grows in every round.")
         }
-        Answer::Undecided => format!("{of} in {ROUNDS} rounds are too few to find a leak."),
+        Answer::Undecided if requests < LEAST_REQUESTS => {
+            format!("{of} in {ROUNDS} rounds are too few to find a leak.")
+        }
+        Answer::Undecided => format!(
+            "Not decided: of {of} in {ROUNDS} rounds too few left something in {}. Send more: --requests {}.",
+            run::counted(undecided.len(), "place"),
+            enough(requests, undecided)
+        ),
     }
+}
+
+/// Requests of which each undecided group gets as many as decide, and at least twice those that did not; whole thousands.
+fn enough(requests: u64, undecided: &[u64]) -> u64 {
+    let fewest = undecided.iter().min().copied().unwrap_or(1).max(1);
+    requests
+        .saturating_mul(SELDOM)
+        .div_ceil(fewest)
+        .max(2 * requests)
+        .div_ceil(1_000)
+        .saturating_mul(1_000)
+        .min(MOST_REQUESTS)
 }
 
 /// A warning where the application was asked less often than was wanted.
@@ -213,6 +235,7 @@ struct Seen {
     bytes: u64,
     leaks: Vec<Retained>,
     others: Vec<Retained>,
+    undecided: Vec<u64>,
     seldom: Vec<Asked>,
     alive: Vec<Class>,
 }
@@ -286,6 +309,7 @@ impl Search<'_> {
             alive: heap::alive(&dump),
             leaks: heap::name(found.leaks, &names),
             others: heap::name(found.others, &names),
+            undecided: found.undecided,
             seldom: seldom
                 .map(|(name, requests)| Asked {
                     name: name.to_owned(),
@@ -371,6 +395,18 @@ mod tests {
         assert_eq!(too_few(600, 600), None);
         let said = too_few(120, 600).unwrap();
         assert!(said.starts_with("120 requests of 600 reached"), "{said}");
+    }
+
+    #[test]
+    fn what_is_not_decided_names_the_requests_that_decide() {
+        let said = |undecided: &[u64]| sentence(Answer::Undecided, 0, 600, undecided);
+        assert_eq!(
+            said(&[9, 40]),
+            "Not decided: of 600 requests in 6 rounds too few left something in 2 places. Send more: --requests 6000."
+        );
+        assert!(said(&[80]).ends_with("1 place. Send more: --requests 2000."));
+        assert_eq!(enough(900_000, &[1]), MOST_REQUESTS);
+        assert!(sentence(Answer::Undecided, 0, 12, &[]).contains("too few to find a leak"));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Found {
     pub leaks: Vec<Kept>,
     /// What else requests left; the largest first.
     pub others: Vec<Kept>,
+    /// Requests that left something, of each group that they are too few to judge; the smaller groups included.
+    pub undecided: Vec<u64>,
 }
 
 /// A group, and the addresses of its path's steps, by which the process is asked for names.
@@ -66,9 +68,20 @@ pub fn search(dump: &Dump, log: &Log, of_application: &dyn Fn(&str) -> bool) -> 
     let (mut leaks, mut others): (Vec<Kept>, Vec<Kept>) = kept
         .into_iter()
         .partition(|one| one.retained.course == Course::Growing);
+    let undecided = others
+        .iter()
+        .map(|one| &one.retained)
+        .filter(|one| one.course == Course::Undecided);
+    let undecided = undecided
+        .map(|one| one.requests_by_round.iter().sum())
+        .collect();
     leaks.truncate(MOST_LEAKS);
     others.truncate(MOST_OTHERS);
-    Found { leaks, others }
+    Found {
+        leaks,
+        others,
+        undecided,
+    }
 }
 
 struct Searched<'a> {
@@ -131,13 +144,14 @@ impl Searched<'_> {
     /// How what these keep goes on: by the requests that left something, unless the sizes of what keeps it say otherwise.
     fn course(&self, keepers: &[u32], left: &[Left], leaving: &[u64]) -> Option<Course> {
         let by_requests = course(leaving);
-        if by_requests == Some(Course::Growing) && !self.replaces(keepers, left) {
+        let replaces = self.replaces(keepers, left);
+        if by_requests == Some(Course::Growing) && !replaces {
             return by_requests;
         }
         let by_size = self.grown(keepers).and_then(|grown| course(&grown));
         match (by_size, by_requests) {
             (Some(Course::Growing), _) => by_size,
-            (_, Some(Course::Growing)) => Some(Course::Replaced),
+            (_, Some(Course::Growing | Course::Undecided)) if replaces => Some(Course::Replaced),
             (_, None) if left.is_empty() => by_size,
             _ => by_requests,
         }

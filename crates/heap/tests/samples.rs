@@ -157,6 +157,18 @@ fn a_container_that_grows_leaks() {
 }
 
 #[test]
+fn few_requests_that_leave_something_decide_nothing() {
+    let one_each = [0, 1, 2, 3, 4, 5];
+    let found = container([100, 101, 102, 103, 104, 105, 106], &one_each, &[]);
+    assert!(found.leaks.is_empty());
+    assert_eq!(found.undecided, [6]);
+    // An entry for an entry.
+    let found = container([100; 7], &one_each, &[]);
+    assert_eq!(found.others[0].retained.course, Course::Replaced);
+    assert!(found.undecided.is_empty());
+}
+
+#[test]
 fn entries_that_take_over_what_they_replace_leak() {
     let of_earlier = &of_each_round()[..100];
     let found = container([10_000; 7], &[5; 20], of_earlier);
@@ -179,6 +191,7 @@ fn caches_are_no_leaks() {
     assert_eq!(of_keeper(&others, 30).course, Course::Filling);
     // Two rounds are too few for a word.
     assert_eq!(others.len(), 1);
+    assert!(found().undecided.is_empty());
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub struct Document {
     pub answer: Answer,
     /// The answer in a sentence.
     pub sentence: String,
-    /// 0: no leak was found; 1: at least one; 3: too few requests to tell.
+    /// 0: no leak was found; 1: at least one; 3: not decided.
     pub exit_code: u8,
     /// What grows in every round, the largest first.
     pub leaks: Vec<Retained>,
@@ -64,7 +64,7 @@ pub enum Answer {
     Leak,
     /// Nothing does.
     None,
-    /// Too few requests were answered.
+    /// Nothing does for certain: too few requests were answered, or too few of them left something that may grow.
     Undecided,
 }
 

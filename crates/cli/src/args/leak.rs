@@ -20,7 +20,7 @@ use clap::Args;
     mut_arg("generator_core", |arg| arg.hide(true)),
     after_help = "The server is started for the search, with one process and one thread; a server that serves users is never dumped. The dump of \
 its heap holds secrets: it is written with mode 0600 and deleted at the end.\n\nExit codes: 0 no leak found; 1 a leak found; 2 wrong \
-usage or configuration; 3 the server did not start, or answered too few requests."
+usage or configuration; 3 not decided: the server did not start, or too few requests were answered or left something."
 )]
 pub struct LeakArgs {
     /// Requests of all rounds together, 30 to 1000000: more find rarer and smaller leaks [default: 3000]

@@ -9,13 +9,12 @@ use crate::signals::Signals;
 use crate::{Failure, asked, output};
 use experiment::Goal;
 use experiment::config::{Asked, Problem, parse_whole, resolve};
-use experiment::leak::{self, LEAST_REQUESTS, Question};
+use experiment::leak::{self, LEAST_REQUESTS, MOST_REQUESTS, Question};
 use jiff::Timestamp;
 use report::Readable;
 
 /// Requests by default: five hundred a round, so that an endpoint with a hundredth of the traffic is asked thirty times.
 const REQUESTS: u64 = 3_000;
-const MOST_REQUESTS: u64 = 1_000_000;
 
 /// Flags that would change nothing.
 fn useless(args: &LeakArgs) -> Vec<Problem> {
