@@ -40,6 +40,14 @@ class LeakTest < PowerbandTest
     assert_nothing_left_running
   end
 
+  def test_too_few_requests_that_leave_something_decide_nothing
+    ended = leak("--app", KEEPING, "--workload", workload("/leak", "/one", "/another"), "--requests", "60", "--seed", "1")
+    assert_equal 3, ended.code, ended.to_s
+    said = ended.out.tr("\n", " ")
+    assert_match(/\ANot decided: 60 requests in 6 rounds left objects in 1 place, .* Send more: --requests 1000\. /, said)
+    assert_nothing_secret_left
+  end
+
   def test_the_storefronts_seeded_leak_is_found_to_its_line
     ended = leak("--app", STOREFRONT, "--env", "STOREFRONT_LEAK=1", "--requests", "600", "--seed", "1", "--json", within: 300)
     assert_equal 1, ended.code, ended.to_s

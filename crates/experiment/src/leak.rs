@@ -181,14 +181,15 @@ fn sentence(answer: Answer, leaks: usize, requests: u64, undecided: &[u64]) -> S
             format!("{of} in {ROUNDS} rounds are too few to find a leak.")
         }
         Answer::Undecided => format!(
-            "Not decided: of {of} in {ROUNDS} rounds too few left something in {}. Send more: --requests {}.",
+            "Not decided: {of} in {ROUNDS} rounds left objects in {}, but too few to tell a leak from a cache. Send more: --requests {}.",
             run::counted(undecided.len(), "place"),
             enough(requests, undecided)
         ),
     }
 }
 
-/// Requests of which each undecided group gets as many as decide, and at least twice those that did not; whole thousands.
+/// Requests to send instead, in whole thousands: at least twice as many, and so many that about [`SELDOM`] of them leave something in each
+/// undecided place.
 fn enough(requests: u64, undecided: &[u64]) -> u64 {
     let fewest = undecided.iter().min().copied().unwrap_or(1).max(1);
     requests
@@ -402,9 +403,9 @@ mod tests {
         let said = |undecided: &[u64]| sentence(Answer::Undecided, 0, 600, undecided);
         assert_eq!(
             said(&[9, 40]),
-            "Not decided: of 600 requests in 6 rounds too few left something in 2 places. Send more: --requests 6000."
+            "Not decided: 600 requests in 6 rounds left objects in 2 places, but too few to tell a leak from a cache. Send more: --requests 6000."
         );
-        assert!(said(&[80]).ends_with("1 place. Send more: --requests 2000."));
+        assert!(said(&[80]).contains("in 1 place, ") && said(&[80]).ends_with(" --requests 2000."));
         assert_eq!(enough(900_000, &[1]), MOST_REQUESTS);
         assert!(sentence(Answer::Undecided, 0, 12, &[]).contains("too few to find a leak"));
     }

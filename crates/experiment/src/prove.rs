@@ -22,11 +22,15 @@ const AGE_OVER_PILOT: u64 = 3;
 
 /// Trials of the comparison that follows, at most: of today's settings and of all suggestions that were kept.
 pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
-    match arms.len() {
-        // One suggestion is kept or not.
-        0..=2 => 0,
-        _ => 2 * blocks,
+    match confirms(arms) {
+        true => 2 * blocks,
+        false => 0,
     }
+}
+
+/// Whether the kept suggestions are compared once more, all together. A single suggestion was compared already.
+fn confirms(arms: &[Arm]) -> bool {
+    arms.len() > 2
 }
 
 /// Without `--age`: sets the age at which memory is compared to three times the requests that the pilot answered, or to what the budget has
@@ -96,9 +100,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm], proof: &Proof) -> R
         .collect();
     by_memory.small_sort_by(|one, other| one.1.total_cmp(&other.1));
     let kept: Vec<usize> = by_memory.into_iter().map(|(place, _)| place).collect();
-    // One suggestion in all is kept or not.
-    let confirms = arms.len() > 2 && !kept.is_empty();
-    let together = confirms.then(|| all_of(arms, &kept));
+    let together = (confirms(arms) && !kept.is_empty()).then(|| all_of(arms, &kept));
     let mut all = arms.to_vec();
     if let Some((arm, taken)) = &together {
         measure(procedure, &arms[0], arm, taken.len())?;

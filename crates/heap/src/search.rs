@@ -28,7 +28,7 @@ pub struct Found {
     pub leaks: Vec<Kept>,
     /// What else requests left; the largest first.
     pub others: Vec<Kept>,
-    /// Requests that left something, of each group that they are too few to judge; the smaller groups included.
+    /// For each undecided group, also those that `others` is too short for: the number of requests that left something.
     pub undecided: Vec<u64>,
 }
 

@@ -19,36 +19,36 @@ pub trait Group {
     /// Takes part in the group, and brings messages of its partitions.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn poll(&mut self, wait: Duration) -> Result<Vec<(Place, Message)>, KafkaError>;
     /// Its name there, once it has one, and its partitions.
     fn assignment(&mut self) -> Option<(String, Vec<i32>)>;
     /// Of each partition, the offsets that the group has not claimed, up to the present end.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn unclaimed(&mut self, partitions: &[i32]) -> Result<BTreeMap<i32, Range<i64>>, KafkaError>;
     /// Reads a partition from this offset on. What of it was on its way may still come first.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn seek(&mut self, partition: i32, offset: i64) -> Result<(), KafkaError>;
     /// The offset that a partition is read from next.
     fn position(&mut self, partition: i32) -> Option<i64>;
     /// The partitions of each member; `None` while they are being shared out.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn members(&mut self) -> Result<Option<BTreeMap<String, Vec<i32>>>, KafkaError>;
     /// Says something to all.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn say(&mut self, entry: &Entry) -> Result<(), KafkaError>;
     /// What was said since.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     fn heard(&mut self) -> Result<Vec<Entry>, KafkaError>;
     /// The group's next offsets.
     ///

@@ -128,7 +128,7 @@ impl Cluster {
         }
     }
 
-    /// How many partitions a topic has, and whether all have leaders; `None` where there is no such topic.
+    /// The number of partitions of a topic, and whether each has a leader; `None` if there is no such topic.
     fn counted(&self, topic: &str) -> Result<Option<(u32, bool)>, KafkaError> {
         let admin = self.kafka.admin();
         let wrong = |e: &KrafkaError| failed(format!("the topic {topic} cannot be described"), e);
@@ -155,7 +155,7 @@ impl Cluster {
     /// How many partitions the topic of the address has.
     ///
     /// # Errors
-    /// There is no such topic, a partition has no leader, or Kafka's.
+    /// The topic does not exist, a partition has no leader, or the cluster cannot be asked.
     pub fn must_have(&self) -> Result<u32, KafkaError> {
         self.existing(&self.address.topic)
     }
@@ -191,7 +191,7 @@ impl Cluster {
     /// Reads a topic from its first message on.
     ///
     /// # Errors
-    /// There is none, or Kafka's.
+    /// The topic does not exist, a partition has no leader, or the cluster cannot be asked.
     pub fn reading(&self, topic: &str) -> Result<Reading, KafkaError> {
         let count = self.existing(topic)?;
         let all: Vec<i32> = (0..count).filter_map(|n| i32::try_from(n).ok()).collect();
@@ -237,7 +237,7 @@ impl Cluster {
     /// Sends messages to the topic, at most so many bytes of which wait here.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     pub fn writer(&self, most_waiting: u64) -> Result<Writer, KafkaError> {
         Writer::start(self.clone(), most_waiting)
     }
@@ -245,7 +245,7 @@ impl Cluster {
     /// The members of a consumer group.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     pub fn members(&self, group: &str) -> Result<Vec<String>, KafkaError> {
         let described = self.described(group)?;
         let members = described.map(|group| group.members).unwrap_or_default();
@@ -270,7 +270,7 @@ impl Cluster {
     /// Joins a consumer group of the topic.
     ///
     /// # Errors
-    /// Kafka's.
+    /// The cluster does not answer, or refuses.
     pub fn join(&self, group: &str) -> Result<Member, KafkaError> {
         Member::join(self.clone(), group)
     }

@@ -28,7 +28,7 @@ impl Reading {
     /// Messages that were not read yet, up to the ends that the topic has now; partition by partition in their order, partitions mixed.
     ///
     /// # Errors
-    /// The brokers went silent, or Kafka's.
+    /// The brokers went silent, or refused.
     pub fn read(&mut self, mut take: impl FnMut(Place, Message)) -> Result<(), KafkaError> {
         let Self {
             cluster,

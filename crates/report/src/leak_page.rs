@@ -229,7 +229,7 @@ fn worded(course: Course) -> &'static str {
         Course::Growing => "a leak",
         Course::Filling => "a cache that fills",
         Course::Replaced => "a cache that drops old entries",
-        Course::Undecided => "not decided: too few requests left something",
+        Course::Undecided => "not decided: too few requests",
     }
 }
 

@@ -64,7 +64,7 @@ pub enum Answer {
     Leak,
     /// Nothing does.
     None,
-    /// Nothing does for certain: too few requests were answered, or too few of them left something that may grow.
+    /// Nothing is shown to: too few requests were answered, or too few of them left objects that may be a leak.
     Undecided,
 }
 

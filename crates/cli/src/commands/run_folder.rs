@@ -11,7 +11,7 @@ use run::{Folder, Lock};
 #[derive(Debug)]
 pub struct RunFolder {
     pub folder: Folder,
-    // Other runs on this host name this one by it.
+    /// Shows other runs on this machine that this one works.
     _held: Lock,
 }
 
@@ -32,18 +32,17 @@ impl RunFolder {
         Ok(RunFolder { folder, _held })
     }
 
-    /// Why there is no document. The folder goes, unless it has the logs of a server of ours that gave no answer.
+    /// The failure of a run without a document. Removes the folder, unless it holds the logs of a started server (`has_logs`) and the run
+    /// ended without an answer.
     pub fn failed(&self, stopped: &Stopped, signals: &Signals, has_logs: bool) -> Failure {
         if !(has_logs && matches!(stopped, Stopped::NoAnswer(_))) {
             let _ = std::fs::remove_dir_all(self.folder.path());
         }
-        match (stopped, signals.received()) {
-            (Stopped::Interrupted, Some(signal)) => Failure {
-                message: "interrupted".to_owned(),
-                code: 128 + signal,
-            },
-            _ => explain(stopped),
+        let mut failure = explain(stopped);
+        if let (Stopped::Interrupted, Some(signal)) = (stopped, signals.received()) {
+            failure.code = 128 + signal;
         }
+        failure
     }
 
     /// Says where the document is.

@@ -107,7 +107,7 @@ impl Confirmation {
         self.shortest_s.max(proving.unwrap_or(0.0))
     }
 
-    /// The number of blocks, with its windows, that finds the margin in the least time; `None` where there is no time for any.
+    /// The blocks and windows that find the margin in the least time; `None` if no choice fits into `left_s`.
     fn enough(&self, left_s: f64, needed_s: &dyn Fn(u32) -> Option<f64>) -> Option<Confirmation> {
         let shapes = (self.least()..=self.blocks).filter_map(|blocks| {
             let needed_s = needed_s(blocks).filter(|_| self.may_vary)?;
@@ -278,7 +278,7 @@ mod tests {
             (found.blocks, found.window_s)
         };
         assert_eq!(window_s(12.0, 900.0), (6, 2.0));
-        // The windows are too short to prove the limit, and there is no time for longer ones.
+        // Windows of 3 s cannot prove the limit; the budget has no room for longer ones.
         assert_eq!(window_s(27.0, 300.0), (6, 3.0));
     }
 
